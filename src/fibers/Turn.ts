@@ -114,9 +114,8 @@ export const enter =
  * Explicitly nobody: what admission wraps every handler in, so that a late finalizer reads nobody and a late child
  * process gets empty strings (decision 5). The type refuses an effect that still needs a turn.
  */
-export const cleared = <A, E, R>(
-  self: Effect.Effect<A, E, R> & leave.Detachable<A, E, R>
-): Effect.Effect<A, E, R> => leave.cleared<A, E, R>(self)
+export const cleared = <A, E, R>(self: Effect.Effect<A, E, R> & leave.Detachable<A, E, R>): Effect.Effect<A, E, R> =>
+  leave.cleared<A, E, R>(self)
 
 /**
  * Moves the session id, the one field that may move inside a turn (rotation, `/new`, a delegate's construction), for
