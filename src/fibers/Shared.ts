@@ -3,6 +3,7 @@
  * The raw ones are banned outside of `src/fibers`. A lookup that needs `CurrentTurn` does not compile.
  */
 import type { Request, RequestResolver, Schedule, Scope } from "effect"
+import type { Cause } from "effect"
 import { Cache, Duration, Effect, Pool, RcMap, RequestResolver as Resolver, Resource } from "effect"
 import { detached, type Detachable } from "./internal/leave.js"
 
@@ -41,7 +42,7 @@ export const rcMap = <Key, A, E, R>(options: {
   readonly lookup: (key: Key) => Effect.Effect<A, E, R> & Detachable<A, E, R>
   readonly idleTimeToLive?: Duration.DurationInput
   readonly capacity: number
-}): Effect.Effect<RcMap.RcMap<Key, A, E>, never, Scope.Scope | R> =>
+}): Effect.Effect<RcMap.RcMap<Key, A, E | Cause.ExceededCapacityException>, never, Scope.Scope | R> =>
   detached(
     RcMap.make({
       lookup: (key: Key) => detached<A, E, R>(options.lookup(key)),
