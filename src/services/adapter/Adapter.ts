@@ -1,0 +1,108 @@
+import { type Effect, Schema } from "effect"
+import type { Address } from "../../fibers/DeliveryOrigin.js"
+
+/** What a platform can do, answered by the adapter's record and by nothing else (gateway.md 4.2). */
+export interface AdapterCapabilities {
+  readonly asyncDelivery: boolean
+  readonly inChannelContinuation: boolean
+  readonly messageEditing: boolean
+  readonly typing: boolean
+  readonly buttons: boolean
+  readonly codeBlocks: boolean
+  readonly splitsLongMessages: boolean
+  /** Longest message, in `lengthUnit`s. */
+  readonly maxMessageLength: number
+  readonly lengthUnit: "chars" | "utf16"
+  /** What stands before a typed command. */
+  readonly commandPrefix: string
+  /** Does a send answer with a platform id as its proof? Without one the transcript row's id is the proof (decision 22). */
+  readonly platformIds: boolean
+}
+
+/** A choice offered with a message; `value` comes back through `Admission.press`. */
+export interface Button {
+  readonly label: string
+  readonly value: string
+}
+
+export interface OutboundMessage {
+  readonly address: Address
+  readonly text: string
+  /** The delivery row of this message. */
+  readonly deliveryId: string
+  /** The transcript row that holds the text, on surfaces that show transcripts. */
+  readonly transcriptId: number | null
+  readonly buttons: ReadonlyArray<Button>
+}
+
+export interface SendReceipt {
+  /** The platform's id of the message; null on surfaces that have none. */
+  readonly platformMessageId: string | null
+  /** What the platform changed about it (thread gone, text cut), for the delivery's story. */
+  readonly note: string | null
+}
+
+/** The platform said no, and would again. */
+export class SendRefused extends Schema.TaggedError<SendRefused>()("SendRefused", {
+  platform: Schema.String,
+  detail: Schema.String,
+  /** `forbidden`, `chat_not_found`, `bad_request`, `too_long`, … */
+  code: Schema.String
+}) {
+  override get message(): string {
+    return `${this.platform} refused the message (${this.code}): ${this.detail}`
+  }
+}
+
+/** Nothing left, or the platform asked to wait; sending again is safe after `retryAfterMillis`. */
+export class SendRetryable extends Schema.TaggedError<SendRetryable>()("SendRetryable", {
+  platform: Schema.String,
+  detail: Schema.String,
+  retryAfterMillis: Schema.NullOr(Schema.Number)
+}) {
+  override get message(): string {
+    return `${this.platform} could not be reached: ${this.detail}`
+  }
+}
+
+/** The bytes may have arrived: a read timeout, a connection lost after sending. Never sent again on its own (gateway.md 3.8). */
+export class SendUncertain extends Schema.TaggedError<SendUncertain>()("SendUncertain", {
+  platform: Schema.String,
+  detail: Schema.String
+}) {
+  override get message(): string {
+    return `${this.platform} may have got the message: ${this.detail}`
+  }
+}
+
+export const SendError = Schema.Union(SendRefused, SendRetryable, SendUncertain)
+export type SendError = typeof SendError.Type
+
+export type AdapterState =
+  | { readonly _tag: "Starting" }
+  | { readonly _tag: "Connected" }
+  | { readonly _tag: "Reconnecting"; readonly error: string }
+  | { readonly _tag: "Failed"; readonly error: string; readonly remedy: string }
+
+export interface ChatInfo {
+  readonly name: string
+  readonly type: "dm" | "group" | "channel"
+}
+
+/** One surface: how messages leave for a platform. How they come in is the adapter's own fiber, which calls `Admission.accept`. */
+export interface Adapter {
+  readonly platform: string
+  readonly capabilities: AdapterCapabilities
+  readonly state: Effect.Effect<AdapterState>
+  readonly send: (message: OutboundMessage) => Effect.Effect<SendReceipt, SendError>
+  /** Replaces the text of a message. `final`: no further edit follows, so buttons go too. */
+  readonly edit: (
+    address: Address,
+    platformMessageId: string,
+    text: string,
+    options: { readonly final: boolean }
+  ) => Effect.Effect<void, SendError>
+  /** Shows that work goes on; never fails the work. */
+  readonly typing: (address: Address) => Effect.Effect<void>
+  readonly chatInfo: (chatId: string) => Effect.Effect<ChatInfo>
+}

@@ -1,0 +1,52 @@
+import { Context, type Effect, Schema } from "effect"
+import type { CurrentTurn } from "../../fibers/Turn.js"
+import type { Session } from "../session/Session.js"
+import type { StateError } from "../state/StateError.js"
+import type { ModelError, TokenUsage } from "./ModelRoute.js"
+
+/** Rows that could not be stored: the turn stopped before its next side effect (state-agent.md 3.4). */
+export class PersistenceFailed extends Schema.TaggedError<PersistenceFailed>()("PersistenceFailed", {
+  detail: Schema.String
+}) {
+  override get message(): string {
+    return `this turn could not be stored and was stopped: ${this.detail}`
+  }
+}
+
+export type AgentError = ModelError | PersistenceFailed | StateError
+
+export interface AgentTask {
+  readonly session: Session
+  /** Text a person sent while the turn runs, to be added to the last tool result; null when there is none (state-agent.md 3.11). */
+  readonly takeSteer: Effect.Effect<string | null>
+  readonly maxTurns: number
+  /** Said in the system prompt: goal and workspace of a delegate, extra instructions of an API request. */
+  readonly instructions: string | null
+}
+
+export type AgentExit =
+  | "answered"
+  /** The budget was used up; the text is a summary made without tools. */
+  | "budget"
+  | "empty"
+  | "truncated"
+
+export interface AgentAnswer {
+  readonly text: string
+  readonly exit: AgentExit
+  readonly usage: TokenUsage
+  readonly modelCalls: number
+  /** Did any tool act? Decides between "not processed" and "may be partly done" (gateway.md 3.6). */
+  readonly acted: boolean
+  /** Said once per turn when another backend than the configured one spoke. */
+  readonly spokenBy: string | null
+}
+
+/** The loop: model, tools, model, until an answer. Store first, act after; it goes on from whatever the transcript holds. */
+export class Agent extends Context.Tag("hermes/agent/Agent")<
+  Agent,
+  {
+    /** Everything but the final answer's row is stored when this returns; the caller stores that together with its delivery. */
+    readonly run: (task: AgentTask) => Effect.Effect<AgentAnswer, AgentError, CurrentTurn>
+  }
+>() {}

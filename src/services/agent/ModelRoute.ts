@@ -1,0 +1,92 @@
+import { Context, Schema, type Stream } from "effect"
+import type { Message } from "../session/Transcript.js"
+
+/** A tool as the model sees it; `parameters` is a JSON Schema. */
+export interface ToolDefinition {
+  readonly name: string
+  readonly description: string
+  readonly parameters: object
+}
+
+export interface ModelRequest {
+  readonly systemPrompt: string
+  readonly messages: ReadonlyArray<Message>
+  readonly tools: ReadonlyArray<ToolDefinition>
+  /** Identifies the conversation for caches and for scripted and offline models. */
+  readonly sessionKey: string
+}
+
+export interface TokenUsage {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cacheReadTokens: number
+  readonly cacheWriteTokens: number
+  readonly reasoningTokens: number
+}
+
+/** What a model streams, undecoded: a tool call's arguments are text (decision 30). */
+export type ModelPart =
+  | { readonly _tag: "Text"; readonly delta: string }
+  | { readonly _tag: "Reasoning"; readonly delta: string }
+  | { readonly _tag: "ToolCall"; readonly id: string; readonly name: string; readonly arguments: string }
+  | {
+      readonly _tag: "Finish"
+      readonly reason: string
+      readonly usage: TokenUsage | null
+      readonly backend: BackendName
+    }
+
+/** The backend that spoke; the person is told when it is not the configured one (decision 33). */
+export interface BackendName {
+  readonly provider: string
+  readonly model: string
+}
+
+export const ModelErrorReason = Schema.Literal(
+  "auth",
+  "billing",
+  "rate_limit",
+  "overloaded",
+  "server_error",
+  "timeout",
+  "transport",
+  "context_overflow",
+  "payload_too_large",
+  "model_not_found",
+  "content_policy_blocked",
+  "format_error",
+  "malformed_stream",
+  "not_configured",
+  "unknown"
+)
+export type ModelErrorReason = typeof ModelErrorReason.Type
+
+/** The model could not answer; `reason` decides what the person is told and whether it is tried again (state-agent.md 3.7). */
+export class ModelError extends Schema.TaggedError<ModelError>()("ModelError", {
+  reason: ModelErrorReason,
+  provider: Schema.String,
+  detail: Schema.String,
+  status: Schema.NullOr(Schema.Number),
+  retryAfterMillis: Schema.NullOr(Schema.Number)
+}) {
+  override get message(): string {
+    return `${this.provider}: ${this.reason}${this.status === null ? "" : ` (HTTP ${this.status})`}: ${this.detail}`
+  }
+}
+
+/** One provider at one address: a stream of parts, ending with `Finish` or failing. Silence is bounded by the backend. */
+export interface ModelBackendService {
+  readonly name: BackendName
+  readonly contextWindow: number
+  readonly stream: (request: ModelRequest) => Stream.Stream<ModelPart, ModelError>
+}
+
+/** The model as the agent uses it: the configured backend, with retries and fallbacks behind. */
+export class ModelRoute extends Context.Tag("hermes/agent/ModelRoute")<
+  ModelRoute,
+  {
+    readonly primary: BackendName
+    readonly contextWindow: number
+    readonly stream: (request: ModelRequest) => Stream.Stream<ModelPart, ModelError>
+  }
+>() {}

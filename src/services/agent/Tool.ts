@@ -1,0 +1,87 @@
+import { Effect, JSONSchema, type ParseResult, Schema } from "effect"
+import type { CurrentTurn } from "../../fibers/Turn.js"
+import type { ToolDefinition } from "./ModelRoute.js"
+
+/** The call did not do what was asked; `text` is what the model reads, with what it can do about it. */
+export class ToolFailure extends Schema.TaggedError<ToolFailure>()("ToolFailure", { text: Schema.String }) {
+  override get message(): string {
+    return this.text
+  }
+}
+
+/** How a call may run beside others of the same answer (state-agent.md 3.4): readers overlap readers, a writer excludes what overlaps its path. */
+export type Parallelism =
+  | { readonly _tag: "Safe" }
+  | { readonly _tag: "Never" }
+  | { readonly _tag: "Reads"; readonly path: string }
+  | { readonly _tag: "Writes"; readonly path: string }
+
+/** What a handler is told about its call. */
+export interface CallContext {
+  readonly callId: string
+  /** Says that the call has begun to act: after this it is never run again. Handlers that wait for an approval call it after the yes. */
+  readonly started: Effect.Effect<void, ToolFailure>
+}
+
+/** A tool with its decoding inside: whoever holds it hands it text and gets text. */
+export interface Tool<out R = never> {
+  readonly name: string
+  readonly toolset: string
+  readonly definition: ToolDefinition
+  /** May only run once approved, and says itself when it has started. */
+  readonly gated: boolean
+  readonly parallelism: (args: string) => Parallelism
+  /** One line for people while it runs. */
+  readonly preview: (args: string) => string
+  readonly call: (
+    args: string,
+    context: CallContext
+  ) => Effect.Effect<string, ToolFailure | ParseResult.ParseError, R | CurrentTurn>
+}
+
+const describeSchema = <A, I, R>(schema: Schema.Schema<A, I, R>): object => {
+  const { $schema: _dialect, ...rest } = JSONSchema.make(schema)
+  return rest
+}
+
+/** Makes a tool from the Schema of its parameters. Empty arguments are an empty object. */
+export const make = <A, I, R>(options: {
+  readonly name: string
+  readonly toolset: string
+  readonly description: string
+  readonly parameters: Schema.Schema<A, I>
+  readonly gated?: boolean
+  readonly parallelism?: (args: A) => Parallelism
+  readonly preview?: (args: A) => string
+  readonly handler: (args: A, context: CallContext) => Effect.Effect<string, ToolFailure, R>
+}): Tool<Exclude<R, CurrentTurn>> => {
+  const decode = Schema.decodeUnknown(Schema.parseJson(options.parameters), { errors: "all" })
+  const decodeOption = Schema.decodeUnknownOption(Schema.parseJson(options.parameters))
+  const text = (args: string): string => (args.trim() === "" ? "{}" : args)
+  return {
+    name: options.name,
+    toolset: options.toolset,
+    gated: options.gated ?? false,
+    definition: {
+      name: options.name,
+      description: options.description,
+      parameters: describeSchema(options.parameters)
+    },
+    parallelism: (args) => {
+      const decoded = decodeOption(text(args))
+      return decoded._tag === "None" || options.parallelism === undefined
+        ? { _tag: "Never" }
+        : options.parallelism(decoded.value)
+    },
+    preview: (args) => {
+      const decoded = decodeOption(text(args))
+      return decoded._tag === "None" || options.preview === undefined ? options.name : options.preview(decoded.value)
+    },
+    call: (args, context) =>
+      Effect.flatMap(decode(text(args)), (decoded) => options.handler(decoded, context)) as Effect.Effect<
+        string,
+        ToolFailure | ParseResult.ParseError,
+        Exclude<R, CurrentTurn> | CurrentTurn
+      >
+  }
+}

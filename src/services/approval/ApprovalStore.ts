@@ -1,0 +1,28 @@
+import { Context, type Effect } from "effect"
+import type { Step } from "../state/Database.js"
+import type { StateError } from "../state/StateError.js"
+import type { ApprovalRow, ApprovalState } from "./Approval.js"
+
+/** Questions as rows: they survive a restart and are answered exactly once. */
+export class ApprovalStore extends Context.Tag("hermes/approval/ApprovalStore")<
+  ApprovalStore,
+  {
+    readonly insert: (row: ApprovalRow) => Step<void>
+    /** False when the question was settled already. */
+    readonly settle: (
+      id: string,
+      outcome: {
+        readonly state: Exclude<ApprovalState, "open">
+        readonly answer: string | null
+        readonly by: string | null
+        readonly at: number
+      }
+    ) => Step<boolean>
+    readonly get: (id: string) => Effect.Effect<ApprovalRow | null, StateError>
+    /** The open question of one tool call, as after a restart. */
+    readonly openOfCall: (turnId: string, callId: string) => Effect.Effect<ApprovalRow | null, StateError>
+    /** Oldest first. */
+    readonly open: (sessionKey: string | null) => Effect.Effect<ReadonlyArray<ApprovalRow>, StateError>
+    readonly list: (limit: number) => Effect.Effect<ReadonlyArray<ApprovalRow>, StateError>
+  }
+>() {}

@@ -1,0 +1,37 @@
+import { Context, type Effect } from "effect"
+import type { StateError } from "../state/StateError.js"
+import type { InboxEntry } from "./Inbox.js"
+import type { TurnRow } from "./TurnStore.js"
+
+export type ConversationPhase = "idle" | "running" | "stopping"
+
+export interface ConversationView {
+  readonly sessionKey: string
+  readonly phase: ConversationPhase
+  readonly turnId: string | null
+  readonly startedAt: number | null
+  readonly queued: number
+}
+
+/** One actor per session key: a mailbox, one turn at a time, the busy policy. Actors belong to nobody and end when idle (gateway.md 3.7). */
+export class Conversations extends Context.Tag("hermes/conversation/Conversations")<
+  Conversations,
+  {
+    /** Hands an accepted event to its conversation. */
+    readonly offer: (entry: InboxEntry) => Effect.Effect<void>
+    /** Is there room for one more? Asked before the event is stored. */
+    readonly hasRoom: (sessionKey: string) => Effect.Effect<boolean>
+    /** Goes on with a turn that an earlier process began. */
+    readonly resume: (row: TurnRow, entry: InboxEntry) => Effect.Effect<void>
+    /** `/stop` from anywhere: ends the running turn, drops what waits; false when nothing ran. */
+    readonly stop: (sessionKey: string) => Effect.Effect<boolean>
+    readonly views: Effect.Effect<ReadonlyArray<ConversationView>>
+    /** At boot: unbegun events are answered in order, dead turns follow decision 25. */
+    readonly recover: Effect.Effect<
+      { readonly resumed: number; readonly begun: number; readonly suspended: number },
+      StateError
+    >
+    /** Interrupts every running turn and waits until each is resumable. */
+    readonly interruptAll: Effect.Effect<void>
+  }
+>() {}

@@ -1,0 +1,61 @@
+import { Schema } from "effect"
+
+export const ChatType = Schema.Literal("dm", "group", "channel", "thread", "forum")
+export type ChatType = typeof ChatType.Type
+
+const text = Schema.NullOr(Schema.String)
+
+/**
+ * Where an inbound event came from, in full (gateway.md 2.1). Whether a platform vouched for the sender is not part of
+ * it: a stored or forwarded source could be forged.
+ */
+export class Source extends Schema.Class<Source>("hermes/conversation/Source")({
+  /** `telegram`, `web`, `api_server`, or empty for a terminal. */
+  platform: Schema.String,
+  /** Surface tag when there is no platform (`cli`); else null. */
+  surface: text,
+  /** The bot that received it, so that two bots in one chat do not share messages. */
+  botId: text,
+  chatId: text,
+  chatName: text,
+  chatType: ChatType,
+  threadId: text,
+  parentChatId: text,
+  scopeId: text,
+  userId: text,
+  userIdAlt: text,
+  userName: text,
+  isBot: Schema.Boolean,
+  profile: text,
+  uiSessionId: text
+}) {}
+
+/** A platform message id with what it answers; the reply is data, never instructions. */
+export const ReplyContext = Schema.Struct({ messageId: Schema.String, text: text, author: text })
+
+/** One message of a person, as an adapter hands it to admission. */
+export class InboundEvent extends Schema.Class<InboundEvent>("hermes/conversation/InboundEvent")({
+  source: Source,
+  text: Schema.String,
+  /** Platform message id: the anchor for replies and, with platform, bot and chat, the event's identity. Null: cannot be a duplicate. */
+  messageId: text,
+  replyTo: Schema.NullOr(ReplyContext),
+  /** Files already stored where the agent can open them. */
+  media: Schema.Array(Schema.Struct({ path: Schema.String, mimeType: Schema.String, name: text })),
+  /** Epoch milliseconds as the platform says. */
+  sentAt: Schema.Number,
+  /** The session to use instead of the one that the key points to (an explicit API session). */
+  sessionId: text
+}) {}
+
+/** Facts about one delivery of an event that are never stored: who vouches for it and what the surface can do. */
+export interface Arrival {
+  /** The surface authenticated the sender itself (API key, the owner's own page or terminal). */
+  readonly authorizedUpstream: boolean
+  readonly asyncDelivery: boolean
+  /** A marker found in the environment or forwarded by the `hermes` command (decision 6). */
+  readonly marker: import("../../fibers/CronMarker.js").CronMarker
+  /** Can somebody be asked here? Null: a person reads this conversation. */
+  readonly unattended: "single_query" | "unattended" | null
+  readonly workingDirectory: string | null
+}

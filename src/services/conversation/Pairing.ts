@@ -1,0 +1,48 @@
+import { Context, type Effect, Schema } from "effect"
+import type { StateError } from "../state/StateError.js"
+
+export interface PairingRequest {
+  readonly platform: string
+  readonly userId: string
+  readonly userName: string | null
+  readonly requestedAt: number
+  readonly expiresAt: number
+}
+
+export interface PairedUser {
+  readonly platform: string
+  readonly userId: string
+  readonly userName: string | null
+  readonly approvedAt: number
+}
+
+/** A code that fits no open request. Five of them lock approval for an hour. */
+export class PairingRefused extends Schema.TaggedError<PairingRefused>()("PairingRefused", { detail: Schema.String }) {
+  override get message(): string {
+    return this.detail
+  }
+}
+
+/** `Offered` shows the code once; `Limited` says whether the stranger is still to be told. */
+export type PairingOffer =
+  | { readonly _tag: "Offered"; readonly code: string; readonly expiresAt: number }
+  | { readonly _tag: "Limited"; readonly tell: boolean }
+
+/** Lets a stranger in by a code that the owner approves (gateway.md 3.2): 8 characters, 1 h, stored salted and hashed. */
+export class Pairing extends Context.Tag("hermes/conversation/Pairing")<
+  Pairing,
+  {
+    readonly offer: (
+      platform: string,
+      userId: string,
+      userName: string | null
+    ) => Effect.Effect<PairingOffer, StateError>
+    readonly isPaired: (platform: string, userId: string) => Effect.Effect<boolean, StateError>
+    readonly approve: (platform: string, code: string) => Effect.Effect<PairedUser, PairingRefused | StateError>
+    readonly revoke: (platform: string, userId: string) => Effect.Effect<boolean, StateError>
+    readonly list: Effect.Effect<
+      { readonly pending: ReadonlyArray<PairingRequest>; readonly paired: ReadonlyArray<PairedUser> },
+      StateError
+    >
+  }
+>() {}

@@ -1,0 +1,63 @@
+import { Context, type Effect } from "effect"
+import type { Address } from "../../fibers/DeliveryOrigin.js"
+import type { Button } from "../adapter/Adapter.js"
+import type { Step } from "../state/Database.js"
+import type { StateError } from "../state/StateError.js"
+import type { CauseKind, DeliveryRow, Via } from "./Outbox.js"
+
+export interface Outgoing {
+  readonly cause: { readonly kind: CauseKind; readonly id: string }
+  readonly address: Address
+  readonly text: string
+  readonly via: Via
+  readonly transcriptId: number | null
+  readonly replyToPerson: boolean
+  readonly buttons?: ReadonlyArray<Button>
+}
+
+/** How a delivery of one or more parts ended. */
+export interface Delivered {
+  readonly deliveries: ReadonlyArray<DeliveryRow>
+  readonly ok: boolean
+  /** The first thing that went wrong, as a person would tell it. */
+  readonly problem: string | null
+}
+
+/** A reply that grows while the model speaks, on a surface that can edit (gateway.md 3.8). */
+export interface ReplyStream {
+  /** Text so far; edits are paced, so most calls send nothing. */
+  readonly update: (text: string) => Effect.Effect<void>
+  /** The text so far was not the answer: what follows is a new message. */
+  readonly segment: Effect.Effect<void>
+  /** The delivery row of the message on the platform, if one was sent. */
+  readonly started: Effect.Effect<DeliveryRow | null>
+}
+
+/** The one way out: rows first, bytes second, proof third. In order per chat; one target's failure touches no other. */
+export class Delivery extends Context.Tag("hermes/delivery/Delivery")<
+  Delivery,
+  {
+    /** The rows of a message, split to the platform's limit, as a step to put into the transaction that stores its text. Their state is `sending`. */
+    readonly prepare: (outgoing: Outgoing) => Effect.Effect<Step<ReadonlyArray<DeliveryRow>>>
+    /** Sends prepared rows, part after part, and settles each. */
+    readonly dispatch: (
+      rows: ReadonlyArray<DeliveryRow>,
+      buttons?: ReadonlyArray<Button>
+    ) => Effect.Effect<Delivered, StateError>
+    /** Rows, send and settle in one, for what has no transaction of its own. */
+    readonly deliver: (outgoing: Outgoing) => Effect.Effect<Delivered, StateError>
+    /** Opens a growing reply of the current turn; null where the surface cannot edit. */
+    readonly stream: (outgoing: Omit<Outgoing, "text" | "transcriptId">) => Effect.Effect<ReplyStream | null>
+    /** Makes a streamed message the final one: an edit if the text differs, further parts as messages. */
+    readonly finishStream: (
+      started: DeliveryRow,
+      rows: ReadonlyArray<DeliveryRow>
+    ) => Effect.Effect<Delivered, StateError>
+    readonly typing: (address: Address) => Effect.Effect<void>
+    /** At boot: what was never sent is sent; what is in doubt becomes unknown, and a reply to a person is sent once more, marked (decision 22). */
+    readonly recover: Effect.Effect<
+      { readonly sent: number; readonly unknown: number; readonly resent: number },
+      StateError
+    >
+  }
+>() {}

@@ -1,0 +1,13 @@
+import { Context, type Effect } from "effect"
+import type { Address } from "../../fibers/DeliveryOrigin.js"
+import type { StateError } from "../state/StateError.js"
+
+/** Per platform, the chat for output that nobody's turn asked for: set by `/sethome`, else by configuration. */
+export class HomeChannels extends Context.Tag("hermes/delivery/HomeChannels")<
+  HomeChannels,
+  {
+    readonly get: (platform: string) => Effect.Effect<Address | null, StateError>
+    readonly set: (address: Address) => Effect.Effect<void, StateError>
+    readonly all: Effect.Effect<ReadonlyArray<Address>, StateError>
+  }
+>() {}

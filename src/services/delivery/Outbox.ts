@@ -1,0 +1,87 @@
+import { Context, type Effect, Schema } from "effect"
+import { Address } from "../../fibers/DeliveryOrigin.js"
+import type { Step } from "../state/Database.js"
+import type { StateError } from "../state/StateError.js"
+
+/** pending waits; sending may have left; sent has a proof; unknown is in doubt and is never sent again on its own (decision 22). */
+export const DeliveryState = Schema.Literal("pending", "sending", "sent", "failed", "unknown", "suppressed")
+export type DeliveryState = typeof DeliveryState.Type
+
+export const CauseKind = Schema.Literal("turn", "notice", "send_message", "approval", "cron", "command")
+export type CauseKind = typeof CauseKind.Type
+
+/** The rule that picked the target (cron-delivery.md 4.2). */
+export const Via = Schema.Literal("origin", "origin_fallback", "explicit", "home", "broadcast")
+export type Via = typeof Via.Type
+
+/** One message of one cause to one target: a row before it leaves, settled after. */
+export class DeliveryRow extends Schema.Class<DeliveryRow>("hermes/delivery/DeliveryRow")({
+  id: Schema.String,
+  cause: Schema.Struct({ kind: CauseKind, id: Schema.String }),
+  address: Address,
+  part: Schema.Int,
+  parts: Schema.Int,
+  text: Schema.String,
+  transcriptId: Schema.NullOr(Schema.Number),
+  via: Via,
+  state: DeliveryState,
+  platformMessageId: Schema.NullOr(Schema.String),
+  attempts: Schema.Int,
+  /** Why it is failed, unknown or suppressed. */
+  reason: Schema.NullOr(Schema.String),
+  resendOf: Schema.NullOr(Schema.String),
+  /** A person waits for it: in doubt it is sent once more, marked. */
+  replyToPerson: Schema.Boolean,
+  /** Whose work sent it. */
+  turnId: Schema.NullOr(Schema.String),
+  sessionKey: Schema.NullOr(Schema.String),
+  isCron: Schema.Boolean,
+  createdAt: Schema.Number,
+  settledAt: Schema.NullOr(Schema.Number),
+  notBefore: Schema.NullOr(Schema.Number)
+}) {}
+
+export interface NewDelivery {
+  readonly cause: { readonly kind: CauseKind; readonly id: string }
+  readonly address: Address
+  readonly text: string
+  readonly part: number
+  readonly parts: number
+  readonly transcriptId: number | null
+  readonly via: Via
+  readonly state: "pending" | "sending"
+  readonly replyToPerson: boolean
+  readonly resendOf: string | null
+  readonly turnId: string | null
+  readonly sessionKey: string | null
+  readonly isCron: boolean
+}
+
+/** Every outbound message as a row, unique by (cause, target, part) but for its one resend. */
+export class Outbox extends Context.Tag("hermes/delivery/Outbox")<
+  Outbox,
+  {
+    /** Answers the rows as stored. One that exists already (same cause, target and part) is answered as it stands and not inserted again. */
+    readonly insert: (deliveries: ReadonlyArray<NewDelivery>) => Step<ReadonlyArray<DeliveryRow>>
+    readonly markSending: (id: string) => Step<void>
+    /** The message is on the platform but not yet final (a streamed reply). */
+    readonly noteMessage: (id: string, platformMessageId: string) => Step<void>
+    readonly settle: (
+      id: string,
+      outcome:
+        | { readonly state: "sent"; readonly platformMessageId: string | null; readonly note: string | null }
+        | { readonly state: "failed" | "unknown" | "suppressed"; readonly reason: string }
+        | { readonly state: "pending"; readonly notBefore: number | null; readonly reason: string }
+    ) => Step<void>
+    readonly get: (id: string) => Effect.Effect<DeliveryRow | null, StateError>
+    readonly inState: (
+      states: ReadonlyArray<DeliveryState>,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<DeliveryRow>, StateError>
+    readonly ofCause: (kind: CauseKind, id: string) => Effect.Effect<ReadonlyArray<DeliveryRow>, StateError>
+    readonly list: (options: {
+      readonly limit: number
+      readonly state?: DeliveryState
+    }) => Effect.Effect<ReadonlyArray<DeliveryRow>, StateError>
+  }
+>() {}

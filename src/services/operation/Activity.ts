@@ -1,0 +1,80 @@
+import { Context, type Effect, Schema, type Scope, type Stream } from "effect"
+
+const at = { at: Schema.Number }
+const inTurn = { ...at, sessionKey: Schema.String, sessionId: Schema.String, turnId: Schema.String }
+
+/** What happens, as it happens: the one event schema of every SSE stream, the terminal and streaming replies. Times are epoch milliseconds. */
+export const ActivityEvent = Schema.Union(
+  Schema.TaggedStruct("turn.started", {
+    ...inTurn,
+    parentTurnId: Schema.NullOr(Schema.String),
+    platform: Schema.String
+  }),
+  Schema.TaggedStruct("text.delta", { ...inTurn, text: Schema.String }),
+  /** The text streamed so far in this turn was not the answer (tools follow, or it was retried). */
+  Schema.TaggedStruct("text.segment", { ...inTurn }),
+  Schema.TaggedStruct("tool.started", {
+    ...inTurn,
+    callId: Schema.String,
+    tool: Schema.String,
+    preview: Schema.String
+  }),
+  Schema.TaggedStruct("tool.settled", {
+    ...inTurn,
+    callId: Schema.String,
+    tool: Schema.String,
+    ok: Schema.Boolean,
+    preview: Schema.String
+  }),
+  Schema.TaggedStruct("delegate.started", {
+    ...inTurn,
+    delegationId: Schema.String,
+    childTurnId: Schema.String,
+    goal: Schema.String
+  }),
+  Schema.TaggedStruct("delegate.ended", { ...inTurn, delegationId: Schema.String, status: Schema.String }),
+  Schema.TaggedStruct("approval.asked", {
+    ...inTurn,
+    approvalId: Schema.String,
+    tool: Schema.String,
+    subject: Schema.String,
+    reasons: Schema.Array(Schema.String),
+    expiresAt: Schema.Number
+  }),
+  Schema.TaggedStruct("approval.answered", {
+    ...at,
+    sessionKey: Schema.String,
+    approvalId: Schema.String,
+    answer: Schema.String
+  }),
+  Schema.TaggedStruct("notice", { ...at, sessionKey: Schema.String, code: Schema.String, text: Schema.String }),
+  /** A message row was committed to a transcript. */
+  Schema.TaggedStruct("message.stored", {
+    ...at,
+    sessionKey: Schema.String,
+    sessionId: Schema.String,
+    messageId: Schema.Number,
+    role: Schema.String,
+    text: Schema.String
+  }),
+  Schema.TaggedStruct("delivery.settled", {
+    ...at,
+    deliveryId: Schema.String,
+    platform: Schema.String,
+    state: Schema.String
+  }),
+  Schema.TaggedStruct("turn.ended", { ...inTurn, outcome: Schema.String, text: Schema.String }),
+  Schema.TaggedStruct("session.changed", { ...at, sessionKey: Schema.String, sessionId: Schema.String }),
+  Schema.TaggedStruct("gateway.state", { ...at, state: Schema.String })
+)
+export type ActivityEvent = typeof ActivityEvent.Type
+
+export class Activity extends Context.Tag("hermes/operation/Activity")<
+  Activity,
+  {
+    /** Tells every subscriber; never waits. A subscriber more than 1,024 events behind loses its oldest ones. */
+    readonly publish: (event: ActivityEvent) => Effect.Effect<void>
+    /** Events from the moment of subscribing on. Subscribed when the effect returns, until its scope closes. */
+    readonly subscribe: Effect.Effect<Stream.Stream<ActivityEvent>, never, Scope.Scope>
+  }
+>() {}

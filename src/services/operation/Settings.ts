@@ -1,0 +1,106 @@
+import { Context, type Redacted, Schema } from "effect"
+
+export const BusyMode = Schema.Literal("interrupt", "queue", "steer")
+export type BusyMode = typeof BusyMode.Type
+
+export const Provider = Schema.Literal("offline", "anthropic", "openai", "openai-compatible", "scripted")
+export type Provider = typeof Provider.Type
+
+/** One model backend, switched as a whole: never a model of one provider at another's address (decision 33). */
+export interface ModelBackend {
+  readonly provider: Provider
+  readonly model: string
+  /** What stands before `/chat/completions`; null takes the provider's own. */
+  readonly baseUrl: string | null
+  readonly apiKey: Redacted.Redacted | null
+  readonly contextWindow: number
+}
+
+export interface TelegramSettings {
+  readonly enabled: boolean
+  readonly token: Redacted.Redacted | null
+  /** What stands before `/bot<token>/`. */
+  readonly apiRoot: string
+  readonly allowedUsers: ReadonlyArray<string>
+  readonly groupAllowedChats: ReadonlyArray<string>
+  readonly allowAllUsers: boolean
+  readonly requireMention: boolean
+  readonly freeResponseChats: ReadonlyArray<string>
+  readonly homeChannel: { readonly chatId: string; readonly threadId: string | null } | null
+  readonly streaming: boolean
+}
+
+/** Everything that a person may set, decoded once at start (contract §3). Durations are seconds, times of day local. */
+export interface SettingsShape {
+  readonly home: string
+  readonly timezone: string
+  readonly profile: string
+  readonly model: ModelBackend
+  readonly fallbacks: ReadonlyArray<ModelBackend>
+  readonly agent: { readonly maxTurns: number; readonly turnTimeoutSeconds: number; readonly apiMaxRetries: number }
+  readonly delegation: {
+    readonly maxSpawnDepth: number
+    readonly maxConcurrentChildren: number
+    readonly maxIterations: number
+    readonly defaultToolsets: ReadonlyArray<string>
+  }
+  readonly approvals: {
+    readonly mode: "manual" | "smart" | "off"
+    readonly timeoutSeconds: number
+    readonly cronMode: "deny" | "approve"
+    readonly singleQueryMode: "deny" | "approve"
+    readonly unattendedMode: "deny" | "approve"
+  }
+  readonly terminal: {
+    readonly timeoutSeconds: number
+    readonly envPassthrough: ReadonlyArray<string>
+    readonly workingDirectory: string | null
+  }
+  readonly conversation: {
+    readonly busyMode: BusyMode
+    readonly busyAckEnabled: boolean
+    readonly queueCap: number
+    readonly groupSessionsPerUser: boolean
+    readonly threadSessionsPerUser: boolean
+    readonly unauthorizedDm: "pair" | "ignore"
+  }
+  readonly gateway: {
+    readonly allowedUsers: ReadonlyArray<string>
+    readonly allowAllUsers: boolean
+    readonly chatDrainSeconds: number
+    readonly otherDrainSeconds: number
+    readonly exitSeconds: number
+    readonly lockDirectory: string
+  }
+  readonly apiServer: {
+    readonly host: string
+    readonly port: number
+    readonly key: Redacted.Redacted
+    readonly allowedHosts: ReadonlyArray<string>
+    readonly maxConcurrentRuns: number
+  }
+  readonly telegram: TelegramSettings
+  readonly disabledToolsets: ReadonlyArray<string>
+}
+
+export class Settings extends Context.Tag("hermes/operation/Settings")<Settings, SettingsShape>() {}
+
+/** A setting that was not taken: where, what was found, and what is used instead. */
+export class SettingIssue extends Schema.Class<SettingIssue>("hermes/operation/SettingIssue")({
+  path: Schema.String,
+  problem: Schema.String,
+  used: Schema.String
+}) {}
+
+/** The configuration cannot be used at all; the gateway does not start (exit code 78). */
+export class SettingsUnusable extends Schema.TaggedError<SettingsUnusable>()("SettingsUnusable", {
+  file: Schema.String,
+  line: Schema.NullOr(Schema.Number),
+  column: Schema.NullOr(Schema.Number),
+  detail: Schema.String
+}) {
+  override get message(): string {
+    const place = this.line === null ? "" : `:${this.line}:${this.column ?? 1}`
+    return `${this.file}${place}: ${this.detail}`
+  }
+}

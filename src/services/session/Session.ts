@@ -1,0 +1,40 @@
+import { Schema } from "effect"
+
+export const SessionId = Schema.NonEmptyString.pipe(
+  Schema.filter((id) => !/\.\.|[\\/]|^[A-Za-z]:/.test(id) || "a session id has no path in it"),
+  Schema.brand("hermes/SessionId")
+)
+export type SessionId = typeof SessionId.Type
+
+const text = Schema.NullOr(Schema.String)
+
+/** One transcript and what it belongs to. Times are epoch milliseconds. */
+export class Session extends Schema.Class<Session>("hermes/session/Session")({
+  id: SessionId,
+  key: text,
+  title: text,
+  titleSource: Schema.NullOr(Schema.Literal("derived", "llm", "user")),
+  /** `telegram`, `web`, `api_server`, `cli`, `cron`, `subagent`, … */
+  source: Schema.String,
+  platform: text,
+  chatId: text,
+  chatType: text,
+  threadId: text,
+  userId: text,
+  /** Set on a delegate's transcript and on a branch. */
+  parentId: text,
+  /** Delegated transcripts are kept out of lists. */
+  hidden: Schema.Boolean,
+  model: text,
+  systemPrompt: text,
+  /** Tool names pinned with the prompt; null until the first turn. */
+  toolNames: Schema.NullOr(Schema.Array(Schema.String)),
+  startedAt: Schema.Number,
+  lastActivityAt: Schema.Number,
+  endedAt: Schema.NullOr(Schema.Number),
+  endReason: text,
+  /** Active in three unclean restarts in a row: no turn runs here until the person starts a new session (decision 25). */
+  suspended: Schema.Boolean,
+  messageCount: Schema.Number,
+  unread: Schema.Boolean
+}) {}

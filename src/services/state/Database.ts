@@ -1,0 +1,33 @@
+import type { SqlClient, SqlError } from "@effect/sql"
+import { Context, type Effect, type ParseResult } from "effect"
+import type { StateError } from "./StateError.js"
+
+/** The open write transaction. Whoever needs it can only run inside `Database.write`; its value is the writer's client. */
+export class Transaction extends Context.Tag("hermes/state/Transaction")<Transaction, SqlClient.SqlClient>() {}
+
+/** A step of a transaction: statements only. It ends without suspending, so no model call, sleep or fork fits into one. */
+export type Step<A, E = never> = Effect.Effect<A, E | SqlError.SqlError | ParseResult.ParseError, Transaction>
+
+/** How long a write may wait for the database: ordinary 20 s, transcript rows and new sessions 60 s, activity stamps 0.5 s. */
+export type Patience = "ordinary" | "transcript" | "stamp"
+
+export class Database extends Context.Tag("hermes/state/Database")<
+  Database,
+  {
+    /**
+     * The one write door. Steps that arrive together share one durable commit, each in its own savepoint; the effect
+     * succeeds after that commit is on the disk and fails without having written anything. A step that fails takes no
+     * other with it. Once begun it is not interrupted: who asked learns the outcome.
+     */
+    readonly write: <A, E = never>(
+      operation: string,
+      step: Step<A, E>,
+      patience?: Patience
+    ) => Effect.Effect<A, StateError | Exclude<E, SqlError.SqlError | ParseResult.ParseError>>
+    /** Runs statements on the read-only connection: what is committed, beside any writer. */
+    readonly read: <A, E = never>(
+      operation: string,
+      query: (sql: SqlClient.SqlClient) => Effect.Effect<A, E | SqlError.SqlError | ParseResult.ParseError>
+    ) => Effect.Effect<A, StateError | Exclude<E, SqlError.SqlError | ParseResult.ParseError>>
+  }
+>() {}
