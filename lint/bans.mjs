@@ -1,0 +1,272 @@
+/**
+ * What nobody outside src/fibers may touch, by module and by rule, with what to take instead.
+ *
+ * A path is a module, a dot and an export: `effect/Effect.fork`. The bindings of a file are resolved to such paths, so
+ * an alias, a namespace or a submodule makes no difference.
+ */
+
+const list = (names) => names.split(/\s+/)
+
+const fork = "starts a fiber that no door of src/fibers bound: take Turn.fork, Turn.forkIn or Turn.forkWorker"
+const join = "merges another fiber's context into this one: take Turn.result or Turn.exit"
+const set = "sets fiber state that src/fibers did not scope: take a door of src/fibers"
+const run = "runs outside of any turn: take Turn.runner or Turn.workerRunner"
+const fiberSet = "lends its maker's turn to what runs in it: take Turn.forkIn or Turn.forkWorker"
+const shared = "lends the turn of whoever comes first to all others: take Shared"
+const start = "starts the program: only src/programs may"
+const time = "is time that no test clock moves: take Clock, DateTime.now or Effect.sleep"
+const random = "is randomness that no seed replays: take Random or Ids"
+const env = "reads the process environment: take AmbientEnvironment, or ChildEnvironment for a child process"
+const log = "writes past the logger: take Effect.log* or Console"
+
+const raw = "no-raw-fiber"
+const sharing = "no-raw-sharing"
+
+/** [rule, modules, exports, reason]; "*" stands for every export of the module. */
+const table = [
+  [
+    raw,
+    "effect/Effect",
+    "fork forkAll forkDaemon forkIn forkScoped forkWithErrorHandler scheduleForked daemonChildren supervised raceWith transplant",
+    fork
+  ],
+  [raw, "effect/Effect", "fromFiber fromFiberEffect inheritFiberRefs", join],
+  [
+    raw,
+    "effect/Effect",
+    "setFiberRefs patchFiberRefs updateFiberRefs getFiberRefs diffFiberRefs locallyScoped locallyScopedWith withFiberRuntime",
+    set
+  ],
+  [raw, "effect/Effect", "runFork runPromise runPromiseExit runSync runSyncExit runCallback runtime", run],
+  [raw, "effect/Fiber", "join joinAll inheritAll", join],
+  [
+    raw,
+    "effect/FiberRef",
+    "set update updateAndGet updateSome updateSomeAndGet modify modifySome getAndSet getAndUpdate getAndUpdateSome reset delete make makeWith makeContext makeRuntimeFlags unsafeMake unsafeMakeContext unsafeMakeHashSet unsafeMakePatch unsafeMakeSupervisor",
+    set
+  ],
+  [raw, "effect/FiberRefs", "*", set],
+  [raw, "effect/Runtime", "runFork runPromise runPromiseExit runSync runSyncExit runCallback make", run],
+  [raw, "effect/Runtime", "setFiberRef updateFiberRefs deleteFiberRef", set],
+  [raw, "effect/ManagedRuntime", "make", run],
+  [
+    raw,
+    "effect/FiberSet",
+    "make run runtime runtimePromise makeRuntime makeRuntimePromise add unsafeAdd join",
+    fiberSet
+  ],
+  [
+    raw,
+    "effect/FiberMap",
+    "make run runtime runtimePromise makeRuntime makeRuntimePromise set unsafeSet join",
+    fiberSet
+  ],
+  [
+    raw,
+    "effect/FiberHandle",
+    "make run runtime runtimePromise makeRuntime makeRuntimePromise set unsafeSet join",
+    fiberSet
+  ],
+  [raw, "effect/Layer", "fiberRefLocallyScopedWith locallyScoped", set],
+  [raw, "effect/Layer", "toRuntime toRuntimeWithMemoMap", run],
+  [raw, "effect/Layer", "launch", start],
+  [raw, "effect/Stream", "toReadableStream toReadableStreamRuntime toAsyncIterable toAsyncIterableRuntime", run],
+  [raw, "effect/Stream", "drainFork", fork],
+  [raw, "effect/Mailbox", "fromStream", fork],
+  [raw, "effect/Micro", "*", run],
+  [raw, "@effect/platform/HttpApp", "toWebHandler toWebHandlerLayer toWebHandlerLayerWith toWebHandlerRuntime", run],
+  [raw, "@effect/platform/HttpApiBuilder", "toWebHandler", run],
+  [raw, "@effect/platform/HttpLayerRouter", "toWebHandler", run],
+  [raw, "@effect/rpc/RpcServer", "toWebHandler", run],
+  [raw, "@effect/experimental/Machine", "boot restore", fork],
+  [raw, "@effect/platform-node/NodeRuntime", "runMain", start],
+  [raw, "@effect/platform-node-shared/NodeRuntime", "runMain", start],
+  [raw, "@effect/platform/Runtime", "makeRunMain", start],
+  [raw, "node:async_hooks", "AsyncLocalStorage AsyncResource", set],
+
+  [
+    sharing,
+    "effect/Effect",
+    "cached cachedWithTTL cachedInvalidateWithTTL cachedFunction once cacheRequestResult withRequestCache withRequestCaching",
+    shared
+  ],
+  [sharing, "effect/Cache", "make makeWith", shared],
+  [sharing, "effect/ScopedCache", "make makeWith", shared],
+  [sharing, "effect/Pool", "make makeWithTTL", shared],
+  [sharing, "effect/KeyedPool", "make makeWith makeWithTTL makeWithTTLBy", shared],
+  [sharing, "effect/RcMap", "make", shared],
+  [sharing, "effect/RcRef", "make", shared],
+  [sharing, "effect/Resource", "auto manual", shared],
+  [sharing, "effect/Reloadable", "auto autoFromConfig manual reload reloadFork", shared],
+  [sharing, "effect/RequestResolver", "make makeBatched makeWithEntry fromFunctionBatched", shared],
+  [sharing, "effect/Request", "makeCache", shared],
+  [
+    sharing,
+    "effect/Deferred",
+    "complete completeWith",
+    "runs an effect in whoever gets there: settle it with succeed, fail or done"
+  ],
+  [sharing, "effect/ScopedRef", "set fromAcquire", shared],
+  [sharing, "effect/LayerMap", "make fromRecord Service", shared],
+  [sharing, "effect/Layer", "memoize makeMemoMap buildWithMemoMap setRequestCache", shared],
+  [
+    sharing,
+    "effect/Stream",
+    "share broadcast broadcastDynamic broadcastedQueues broadcastedQueuesDynamic distributedWith distributedWithDynamic toPubSub toQueue toQueueOfElements",
+    shared
+  ],
+  [sharing, "@effect/experimental/RequestResolver", "dataLoader persisted", shared],
+  [sharing, "@effect/experimental/PersistedCache", "make", shared],
+  [sharing, "@effect/sql/Model", "makeDataLoaders", shared],
+
+  ["no-process-env", "node:process", "env loadEnvFile", env],
+  ["no-ambient-time", "node:process", "hrtime", time],
+  ["no-ambient-time", "global/Date", "now", time],
+  ["no-ambient-time", "global/performance", "now", time],
+  ["no-ambient-time", "global/AbortSignal", "timeout", time],
+  ["no-ambient-time", "node:perf_hooks", "performance", time],
+  ["no-ambient-time", "node:timers", "setTimeout setInterval setImmediate", time],
+  ["no-ambient-time", "node:timers/promises", "*", time],
+  ["no-ambient-time", "effect/DateTime", "unsafeNow unsafeIsFuture unsafeIsPast", time],
+  ["no-ambient-random", "global/Math", "random", random],
+  ["no-ambient-random", "node:crypto", "randomUUID", random],
+  ["no-console", "node:console", "*", log]
+]
+
+/** Packages whose root exports their modules by name: `effect`.Effect is `effect/Effect`. */
+const roots = new Map([
+  ["effect", "effect/"],
+  ["@effect/platform", "@effect/platform/"],
+  ["@effect/platform-node", "@effect/platform-node/"],
+  ["@effect/platform-node-shared", "@effect/platform-node-shared/"],
+  ["@effect/experimental", "@effect/experimental/"],
+  ["@effect/rpc", "@effect/rpc/"],
+  ["@effect/sql", "@effect/sql/"],
+  ["src/fibers/index", "src/fibers/"]
+])
+
+/** Other names of the same modules. */
+const sameModule = new Map([
+  ["process", "node:process"],
+  ["console", "node:console"],
+  ["timers", "node:timers"],
+  ["timers/promises", "node:timers/promises"],
+  ["crypto", "node:crypto"],
+  ["perf_hooks", "node:perf_hooks"],
+  ["async_hooks", "node:async_hooks"],
+  ["hermes-effect/fibers", "src/fibers/index"]
+])
+
+/** What a global name stands for. */
+const globals = new Map([
+  ["process", "node:process"],
+  ["console", "node:console"],
+  ["setTimeout", "node:timers.setTimeout"],
+  ["setInterval", "node:timers.setInterval"],
+  ["setImmediate", "node:timers.setImmediate"],
+  ["Date", "global/Date"],
+  ["Math", "global/Math"],
+  ["performance", "global/performance"],
+  ["AbortSignal", "global/AbortSignal"],
+  ["crypto", "node:crypto"],
+  ["globalThis", "global"],
+  ["global", "global"],
+  ["window", "global"],
+  ["self", "global"]
+])
+
+/** Exports that are the module itself, and exports that are another module. */
+const aliases = new Map([
+  ["node:process.default", "node:process"],
+  ["node:console.default", "node:console"],
+  ["node:timers.default", "node:timers"],
+  ["node:timers.promises", "node:timers/promises"],
+  ["node:crypto.default", "node:crypto"],
+  ["node:crypto.webcrypto", "node:crypto"],
+  ["node:perf_hooks.default", "node:perf_hooks"],
+  ["node:async_hooks.default", "node:async_hooks"],
+  ["hermes-effect.Fibers", "src/fibers/index"],
+  ["src/index.Fibers", "src/fibers/index"]
+])
+
+/** Names that may be handed around as values: their type is used everywhere, and only some members are banned. */
+const passable = new Set([
+  "global/Date",
+  "global/Math",
+  "global/AbortSignal",
+  "global/performance",
+  "node:crypto",
+  "global"
+])
+
+/** Where the start of a program may stand. */
+const programs = /^src\/programs\//
+
+/** The only places that may construct or enter a turn besides src/fibers: admission and the job runner. */
+export const turnPlaces = [
+  /^src\/services\/conversation\/Admission\.ts$/,
+  /^src\/layers\/conversation\/[^/]*Admission[^/]*\.ts$/,
+  /^src\/services\/schedule\/JobRunner\.ts$/,
+  /^src\/layers\/schedule\/[^/]*JobRunner[^/]*\.ts$/
+]
+
+const turn = "makes or enters a turn: only admission, the job runner and src/fibers may"
+
+export const bans = new Map()
+for (const [rule, module, names, reason] of table) {
+  const exports = bans.get(module) ?? new Map()
+  for (const name of list(names)) exports.set(name, { rule, reason })
+  bans.set(module, exports)
+}
+bans.set("src/fibers/Turn", new Map([["enter", { rule: "turn-entry", reason: turn }]]))
+
+/** The class whose construction is an entry. */
+export const turnClass = { path: "src/fibers/Turn.Turn", ban: { rule: "turn-entry", reason: turn } }
+
+const split = (path) => {
+  const dot = path.lastIndexOf(".")
+  const slash = path.lastIndexOf("/")
+  return dot > slash ? [path.slice(0, dot), path.slice(dot + 1)] : [path, undefined]
+}
+
+/** The one name of a module, whichever way it is written. */
+export const moduleOf = (specifier) => {
+  const plain = specifier.replace(/\/index$/, "")
+  return sameModule.get(plain) ?? sameModule.get(specifier) ?? (roots.has(plain) ? plain : specifier)
+}
+
+export const globalOf = (name) => globals.get(name)
+
+/** The path of `path`'s member `name`. */
+export const member = (path, name) => {
+  if (path === "global") return globals.get(name) ?? `global/${name}`
+  const root = roots.get(path)
+  if (root !== undefined) return root + name
+  const full = `${path}.${name}`
+  return aliases.get(full) ?? full
+}
+
+/** The ban on a path, for a file at `place`. */
+export const banOf = (path, place) => {
+  const [module, name] = split(path)
+  const exports = bans.get(module)
+  if (exports === undefined) return undefined
+  const ban = name === undefined ? exports.get("*") : (exports.get(name) ?? exports.get("*"))
+  if (ban === undefined) return undefined
+  if (ban.reason === start && programs.test(place)) return undefined
+  if (ban.rule === "turn-entry" && turnPlaces.some((allowed) => allowed.test(place))) return undefined
+  return ban
+}
+
+/** Does this path lead to banned things, so that it must not be handed around as a value? Gives the rule that says so. */
+export const guarded = (path, place) => {
+  if (passable.has(path)) return undefined
+  if (roots.has(path)) return path === "src/fibers/index" ? undefined : { rule: raw, reason: "leads to banned exports" }
+  const exports = bans.get(path)
+  if (exports === undefined) return undefined
+  for (const name of exports.keys()) {
+    const ban = banOf(`${path}.${name}`, place)
+    if (ban !== undefined) return { rule: ban.rule, reason: "leads to banned exports" }
+  }
+  return undefined
+}
