@@ -1,10 +1,15 @@
 import { defineConfig } from "vitest/config"
 
+const full = Number(process.env["TEST_SCALE"] ?? "0") >= 1
+const timeout = full ? 1_200_000 : 30_000
+
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    exclude: ["test/project/planted/**"],
+    reporters: ["default", "./test/reporter.ts"],
+    testTimeout: timeout,
+    hookTimeout: timeout,
     pool: "forks",
     poolOptions: { forks: { maxForks: 2 } }
   }
