@@ -76,7 +76,7 @@ export const make = (options: Options): Effect.Effect<Environment, never, Ambien
     const identity = yield* FiberRef.get(facts.identityRef)
     const marker = yield* FiberRef.get(facts.markerRef)
     const origin = yield* FiberRef.get(facts.originRef)
-    const depth = yield* FiberRef.get(facts.depthRef)
+    const turn = yield* FiberRef.get(facts.turnRef)
     const environment = inherited(ambient, new Set(options.passthrough ?? []))
     for (const [name, field] of registered(identity, marker, origin)) {
       if (field._tag === "Value") environment[name] = field.value
@@ -84,7 +84,7 @@ export const make = (options: Options): Effect.Effect<Environment, never, Ambien
       else if (facts.isEngaged()) delete environment[name]
     }
     environment["HERMES_HOME"] = options.home
-    if (depth > 0) fenceKanban(environment, ambient)
+    if (turn !== null && turn.depth > 0) fenceKanban(environment, ambient)
     return { ...environment, ...options.overrides }
   })
 

@@ -44,7 +44,7 @@ export class Turn extends Schema.Class<Turn>("hermes/Turn")({
 /** The tag and the refs disagree: a context or a fiber of another turn got in. Always a defect, never an answer (decision 9). */
 export class TurnMismatch extends Schema.TaggedError<TurnMismatch>()("TurnMismatch", {
   turn: TurnId,
-  fact: Schema.Literal("identity", "marker", "origin")
+  fact: Schema.Literal("identity", "marker", "origin", "turn")
 }) {
   override get message(): string {
     return `turn ${this.turn} was asked for in a fiber that carries another ${this.fact}`
@@ -67,22 +67,25 @@ export const peek: Effect.Effect<Facts> = Effect.map(
 /** Has this process ever bound a turn (gateway.md 1.5)? Goes from false to true once and stays. */
 export const engaged: Effect.Effect<boolean> = Effect.sync(facts.isEngaged)
 
-const mismatch = (turn: Turn, carried: Facts): Option.Option<TurnMismatch["fact"]> =>
+/** The facts first, because they say more; the id catches an earlier turn of the same conversation. */
+const mismatch = (turn: Turn, carried: Facts, id: string | undefined): Option.Option<TurnMismatch["fact"]> =>
   !Equal.equals(turn.identity, carried.identity)
     ? Option.some("identity")
     : turn.marker !== carried.marker && !CronMarker.same(turn.marker, carried.marker)
       ? Option.some("marker")
       : turn.origin !== carried.origin && !sameOrigin(turn.origin, carried.origin)
         ? Option.some("origin")
-        : Option.none()
+        : turn.id !== id
+          ? Option.some("turn")
+          : Option.none()
 
 const sameOrigin = (a: DeliveryOrigin.DeliveryOrigin, b: DeliveryOrigin.DeliveryOrigin): boolean =>
   a._tag === b._tag && DeliveryOrigin.continues(a, b)
 
 /** The turn of this fiber. Dies with {@link TurnMismatch} instead of answering with somebody else's. */
 export const current: Effect.Effect<Turn, never, CurrentTurn> = Effect.flatMap(CurrentTurn, (turn) =>
-  Effect.flatMap(peek, (carried) =>
-    Option.match(mismatch(turn, carried), {
+  Effect.flatMap(Effect.zip(peek, FiberRef.get(facts.turnRef)), ([carried, bound]) =>
+    Option.match(mismatch(turn, carried, bound?.id), {
       onNone: () => Effect.succeed(turn),
       onSome: (fact) => Effect.die(new TurnMismatch({ turn: turn.id, fact }))
     })
@@ -106,7 +109,7 @@ export const enter =
         Effect.locally(facts.originRef, turn.origin),
         Effect.locally(facts.asyncDeliveryRef, Option.fromNullable(turn.asyncDelivery)),
         Effect.locally(facts.workingDirectoryRef, Field.bound(turn.workingDirectory)),
-        Effect.locally(facts.depthRef, turn.depth)
+        Effect.locally(facts.turnRef, { id: turn.id, depth: turn.depth })
       )
     })
 
@@ -243,15 +246,24 @@ export const runner = <R = never>(): Effect.Effect<Runner<R | CurrentTurn>, neve
 export const detach = <A, E, R>(self: Effect.Effect<A, E, R> & leave.Detachable<A, E, R>): Effect.Effect<A, E, R> =>
   leave.detached<A, E, R>(self)
 
-/** A worker that outlives turns and carries nobody; it lives as long as the scope (decision 10). */
+/**
+ * A worker that outlives turns and carries nobody, from its first step on; it lives as long as the scope (decision 10)
+ * and can be interrupted also when it was started in an uninterruptible region, so that the scope can close.
+ */
 export const forkWorker = <A, E, R>(
   self: Effect.Effect<A, E, R> & leave.Detachable<A, E, R>
 ): Effect.Effect<TurnFiber<A, E>, never, R | Scope.Scope> =>
-  Effect.map(Effect.forkScoped(leave.detached<A, E, R>(self)), opaque)
+  Effect.map(leave.detached(Effect.forkScoped<A, E, R>(Effect.interruptible(self))), opaque)
 
-/** For callbacks of foreign libraries outside of any turn (servers, pollers): what they run carries nobody. */
-export const workerRunner = <R = never>(): Effect.Effect<Runner<R>, never, R> =>
-  Effect.map(leave.detached(Effect.runtime<R>()), (runtime) => makeRunner<R>(runtime, (self) => leave.detached(self)))
+/** For callbacks of foreign libraries outside of any turn (servers, pollers): what they run carries nobody and may not need a turn. */
+export const workerRunner = <R = never>(): Effect.Effect<
+  Runner<Exclude<R, CurrentTurn>>,
+  never,
+  Exclude<R, CurrentTurn>
+> =>
+  Effect.map(leave.detached(Effect.runtime<Exclude<R, CurrentTurn>>()), (runtime) =>
+    makeRunner<Exclude<R, CurrentTurn>>(runtime, (self) => leave.detached(self))
+  )
 
 /**
  * Warns when the bound session key is not the one that this call was given (gateway.md 1.13). It changes nothing and

@@ -25,8 +25,8 @@ export const asyncDeliveryRef = makeRef<Option.Option<boolean>>("AsyncDelivery",
 /** The directory pinned by the turn (gateway.md 1.6). */
 export const workingDirectoryRef = makeRef<Field.Field>("WorkingDirectory", Field.unset)
 
-/** Subagent depth of the turn; 0 outside of any turn and in a turn that nobody delegated. */
-export const depthRef = makeRef<number>("DelegationDepth", 0)
+/** Which turn the facts belong to and how deep it was delegated; null outside of any turn. */
+export const turnRef = makeRef<{ readonly id: string; readonly depth: number } | null>("Turn", null)
 
 const latch = GlobalValue.globalValue(Symbol.for("hermes-effect/fibers/engaged"), () => ({ engaged: false }))
 
