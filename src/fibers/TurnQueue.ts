@@ -8,7 +8,10 @@ export interface TurnQueue<in out A> {
   /** False when the queue is full: nothing was taken, and the caller says so to whoever offered. */
   readonly offer: (value: A) => Effect.Effect<boolean, never, CurrentTurn>
   readonly size: Effect.Effect<number>
-  /** Handles item after item, each inside its own turn; a failing item is logged and never stops the next. */
+  /**
+   * Handles item after item, each inside its own turn. An item that fails or is interrupted is logged and never stops
+   * the next; only the interruption of the consumer itself does.
+   */
   readonly consume: <E, R>(
     handle: (value: A) => Effect.Effect<void, E, R>
   ) => Effect.Effect<never, never, Exclude<R, CurrentTurn>>
@@ -24,7 +27,9 @@ export const make = <A>(capacity: number): Effect.Effect<TurnQueue<A>> =>
         Effect.flatMap((parcel) =>
           Parcel.open(parcel, handle).pipe(
             Effect.catchAllCause((cause) =>
-              Cause.isInterruptedOnly(cause) ? Effect.interrupt : Effect.logError("a queued item failed", cause)
+              Cause.isInterruptedOnly(cause)
+                ? Effect.logWarning("a queued item was interrupted")
+                : Effect.logError("a queued item failed", cause)
             )
           )
         ),
