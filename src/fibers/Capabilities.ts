@@ -1,8 +1,9 @@
 /** What the channel of a turn can do: deliver later, and whether a person reads it as a chat (gateway.md 1.7, 1.8). */
-import { Effect, FiberRef, Option } from "effect"
+import { Context, Effect, FiberRef, Option } from "effect"
 import { AmbientEnvironment, read } from "./AmbientEnvironment.js"
 import * as facts from "./internal/facts.js"
 import { environmentNames } from "./SessionIdentity.js"
+import { CurrentTurn, Turn } from "./Turn.js"
 
 /**
  * May a result that arrives after this turn wake a new one? A kanban worker's channel cannot; an undeclared one can
@@ -16,9 +17,20 @@ export const asyncDeliverySupported: Effect.Effect<boolean, never, AmbientEnviro
       : FiberRef.getWith(facts.asyncDeliveryRef, (declared) => Effect.succeed(Option.getOrElse(declared, () => true)))
 )
 
-/** Declares that nothing can be delivered after this work. Binds nothing else and does not engage the latch (seed: `declare_stateless_channel`). */
+/**
+ * Declares that nothing can be delivered after this work, nor after what it forks, queues or delegates. Binds nothing
+ * else and does not engage the latch (seed: `declare_stateless_channel`).
+ */
 export const stateless = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.locally(self, facts.asyncDeliveryRef, Option.some(false))
+  Effect.mapInputContext(self, inTurn<R>).pipe(Effect.locally(facts.asyncDeliveryRef, Option.some(false)))
+
+/** The doors of a turn bind again what its value says, so inside a turn the value has to say it too. */
+const inTurn = <R>(context: Context.Context<R>): Context.Context<R> =>
+  Option.match(Context.getOption(context, CurrentTurn), {
+    onNone: () => context,
+    onSome: (turn) =>
+      Context.add(context, CurrentTurn, new Turn({ ...turn, asyncDelivery: false }, { disableValidation: true }))
+  }) as Context.Context<R>
 
 /** Surfaces that are not a person's chat; an unknown name counts as one, so that a new chat platform is never taken for a private machine. */
 const notMessaging: ReadonlySet<string> = new Set([
