@@ -69,7 +69,7 @@ export const schema: Schema.Schema<SessionIdentity, { readonly [name: string]: s
   {
     strict: true,
     decode: (encoded, _options, ast) => {
-      const unknown = Object.keys(encoded).filter((name) => !(name in environmentNames))
+      const unknown = Object.keys(encoded).filter((name) => !Object.hasOwn(environmentNames, name))
       return unknown.length === 0
         ? ParseResult.succeed(new SessionIdentity(fill((name) => Field.decode(encoded[name]))))
         : ParseResult.fail(new ParseResult.Type(ast, encoded, `unknown identity fields: ${unknown.join(", ")}`))
