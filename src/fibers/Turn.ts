@@ -253,7 +253,7 @@ export const detach = <A, E, R>(self: Effect.Effect<A, E, R> & leave.Detachable<
 export const forkWorker = <A, E, R>(
   self: Effect.Effect<A, E, R> & leave.Detachable<A, E, R>
 ): Effect.Effect<TurnFiber<A, E>, never, R | Scope.Scope> =>
-  Effect.map(leave.detached(Effect.forkScoped<A, E, R>(Effect.interruptible(self))), opaque)
+  Effect.map(leave.detached(Effect.forkScoped(Effect.interruptible<A, E, R>(self))), opaque)
 
 /** For callbacks of foreign libraries outside of any turn (servers, pollers): what they run carries nobody and may not need a turn. */
 export const workerRunner = <R = never>(): Effect.Effect<
