@@ -7,7 +7,13 @@ import { Context, Effect, FiberRef, Layer } from "effect"
 import * as CronMarker from "./CronMarker.js"
 import * as Field from "./Field.js"
 import * as facts from "./internal/facts.js"
-import * as SessionIdentity from "./SessionIdentity.js"
+import {
+  cronCreatorPlatformName,
+  cronCreatorUserName,
+  cronJobName,
+  cronMarkerName,
+  registered
+} from "./internal/registered.js"
 
 export type Environment = { readonly [name: string]: string }
 
@@ -24,12 +30,6 @@ export const layer = (environment: { readonly [name: string]: string | undefined
       Object.entries(environment).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
     )
   )
-
-/** The environment name of the cron marker (gateway.md 1.2). */
-export const cronMarkerName = "HERMES_CRON_SESSION"
-export const cronJobName = "HERMES_CRON_JOB_ID"
-export const cronCreatorUserName = "HERMES_CRON_JOB_ORIGIN_USER_ID"
-export const cronCreatorPlatformName = "HERMES_CRON_JOB_ORIGIN_PLATFORM"
 
 const truthy = (value: string | undefined): boolean =>
   value !== undefined && ["1", "true", "yes", "on"].includes(value.trim().toLowerCase())
@@ -49,10 +49,6 @@ export const markerOf = (environment: Environment): CronMarker.CronMarker => {
   })
 }
 
-const fieldByName = new Map<string, SessionIdentity.FieldName>(
-  SessionIdentity.fieldNames.map((name) => [SessionIdentity.environmentNames[name], name])
-)
-
 /**
  * The reader rule (gateway.md 1.3): what this fiber was bound to, even to empty; else the environment; else `fallback`.
  * A name outside of the table is a plain look-up in the environment.
@@ -60,19 +56,9 @@ const fieldByName = new Map<string, SessionIdentity.FieldName>(
 export const read = (name: string, fallback = ""): Effect.Effect<string, never, AmbientEnvironment> =>
   Effect.gen(function* () {
     const environment = yield* AmbientEnvironment
-    const bound = yield* boundByName(name)
+    const bound = (yield* registered).get(name) ?? Field.unset
     return Field.encode(bound) ?? environment[name] ?? fallback
   })
-
-const boundByName = (name: string): Effect.Effect<Field.Field> => {
-  const field = fieldByName.get(name)
-  if (field !== undefined) return FiberRef.getWith(facts.identityRef, (identity) => Effect.succeed(identity[field]))
-  if (name === cronMarkerName)
-    return FiberRef.getWith(facts.markerRef, (marker) =>
-      Effect.succeed(marker._tag === "Unset" ? Field.unset : marker._tag === "NotCron" ? Field.cleared : Field.of("1"))
-    )
-  return Effect.succeed(Field.unset)
-}
 
 /** Is this work a cron run's? The bound marker, else the environment's (gateway.md 1.4, `isCron`). */
 export const isCron: Effect.Effect<boolean, never, AmbientEnvironment> = Effect.flatMap(

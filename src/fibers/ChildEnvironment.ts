@@ -3,55 +3,21 @@
  * it inherits and which secrets it never sees. There is no way back from an environment to a turn.
  */
 import { Effect, FiberRef } from "effect"
-import {
-  AmbientEnvironment,
-  cronCreatorPlatformName,
-  cronCreatorUserName,
-  cronJobName,
-  cronMarkerName,
-  type Environment
-} from "./AmbientEnvironment.js"
-import type { CronMarker } from "./CronMarker.js"
-import type { DeliveryOrigin } from "./DeliveryOrigin.js"
-import * as Field from "./Field.js"
+import { AmbientEnvironment, type Environment } from "./AmbientEnvironment.js"
 import * as facts from "./internal/facts.js"
-import { isSecret, isNeverPassed, isPythonEnvironment, kanbanWorkerNames } from "./internal/secrets.js"
-import * as SessionIdentity from "./SessionIdentity.js"
+import { registered, unexportedNames } from "./internal/registered.js"
+import { isNeverPassed, isPythonEnvironment, isSecret, kanbanWorkerNames } from "./internal/secrets.js"
 
 export interface Options {
   /** The agent home that the child sees as `HERMES_HOME`. */
   readonly home: string
   /** Names that the owner lets through although they look like secrets (`terminal.env_passthrough`); some never pass even so. */
   readonly passthrough?: ReadonlyArray<string>
-  /** Values set last, over everything else. */
+  /** Values over the inherited ones. They displace none of the turn's facts, nor the home, and never carry what never passes. */
   readonly overrides?: Environment
 }
 
 const forcePrefix = "_HERMES_FORCE_"
-
-/** The registered names and their states in this fiber. */
-const registered = (
-  identity: SessionIdentity.SessionIdentity,
-  marker: CronMarker,
-  origin: DeliveryOrigin
-): ReadonlyArray<readonly [name: string, field: Field.Field]> => {
-  const markerField = (value: string | null): Field.Field =>
-    marker._tag === "Unset" ? Field.unset : marker._tag === "Cron" ? Field.bound(value) : Field.cleared
-  const cron = marker._tag === "Cron" ? marker : null
-  const target = origin._tag === "Targets" ? origin.addresses[0] : null
-  const targetField = (value: string | null | undefined): Field.Field =>
-    origin._tag === "Unset" ? Field.unset : Field.bound(value)
-  return [
-    ...SessionIdentity.fieldNames.map((name) => [SessionIdentity.environmentNames[name], identity[name]] as const),
-    [cronMarkerName, markerField("1")],
-    [cronJobName, markerField(cron?.job ?? null)],
-    [cronCreatorUserName, markerField(cron?.createdBy?.userId ?? null)],
-    [cronCreatorPlatformName, markerField(cron?.createdBy?.platform ?? null)],
-    ["HERMES_CRON_AUTO_DELIVER_PLATFORM", targetField(target?.platform)],
-    ["HERMES_CRON_AUTO_DELIVER_CHAT_ID", targetField(target?.chatId)],
-    ["HERMES_CRON_AUTO_DELIVER_THREAD_ID", targetField(target?.threadId)]
-  ]
-}
 
 const inherited = (ambient: Environment, passthrough: ReadonlySet<string>): Record<string, string> => {
   const environment: Record<string, string> = {}
@@ -73,24 +39,34 @@ const inherited = (ambient: Environment, passthrough: ReadonlySet<string>): Reco
 export const make = (options: Options): Effect.Effect<Environment, never, AmbientEnvironment> =>
   Effect.gen(function* () {
     const ambient = yield* AmbientEnvironment
-    const identity = yield* FiberRef.get(facts.identityRef)
     const marker = yield* FiberRef.get(facts.markerRef)
-    const origin = yield* FiberRef.get(facts.originRef)
     const turn = yield* FiberRef.get(facts.turnRef)
     const environment = inherited(ambient, new Set(options.passthrough ?? []))
-    for (const [name, field] of registered(identity, marker, origin)) {
+    for (const [name, value] of Object.entries(options.overrides ?? {})) {
+      if (!isNeverPassed(name)) environment[name] = value
+    }
+    for (const name of unexportedNames) delete environment[name]
+    for (const [name, field] of yield* registered) {
       if (field._tag === "Value") environment[name] = field.value
       else if (field._tag === "Cleared") environment[name] = ""
       else if (facts.isEngaged()) delete environment[name]
     }
     environment["HERMES_HOME"] = options.home
-    if (turn !== null && turn.depth > 0) fenceKanban(environment, ambient)
-    return { ...environment, ...options.overrides }
+    const ownsTask = (turn === null || turn.depth === 0) && marker._tag !== "Cron" && !ambient[delegatedChildName]
+    if (!ownsTask) fenceKanban(environment, ambient, turn !== null && turn.depth > 0)
+    return environment
   })
 
-/** A delegate does not own its ancestor's kanban task: the worker's names go, and a marker keeps its descendants off the board (gateway.md 1.12). */
-const fenceKanban = (environment: Record<string, string>, ambient: Environment): void => {
+const delegatedChildName = "HERMES_DELEGATED_CHILD_CONTEXT"
+
+/**
+ * Neither a delegate nor a cron run owns the kanban task of the worker that it runs in: the worker's names go, and a
+ * marker keeps its descendants off the board (gateway.md 1.12). Where there is no task, a cron run needs no marker.
+ */
+const fenceKanban = (environment: Record<string, string>, ambient: Environment, delegated: boolean): void => {
   for (const name of kanbanWorkerNames) delete environment[name]
-  environment["HERMES_DELEGATED_CHILD_CONTEXT"] =
-    ambient["HERMES_DELEGATED_CHILD_CONTEXT"] || ambient["HERMES_KANBAN_BOARD"] || "1"
+  const inheritedMarker = ambient[delegatedChildName]
+  if (delegated || inheritedMarker || ambient["HERMES_KANBAN_TASK"]) {
+    environment[delegatedChildName] = inheritedMarker || ambient["HERMES_KANBAN_BOARD"] || "1"
+  }
 }
