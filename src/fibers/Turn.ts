@@ -184,6 +184,8 @@ export interface Delegate {
   readonly id: TurnId
   readonly sessionKey: string
   readonly sessionId: string
+  /** The profile that this process serves; not taken from the parent, who lends four things only. */
+  readonly profile?: string | null
 }
 
 /**
@@ -205,7 +207,7 @@ export const delegate =
               source: "tool",
               sessionKey: child.sessionKey,
               sessionId: child.sessionId,
-              profile: Field.valueOrNull(parent.identity.profile)
+              profile: child.profile
             }),
             marker: parent.marker,
             origin: DeliveryOrigin.chained(parent.origin),
