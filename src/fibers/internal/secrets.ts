@@ -38,19 +38,44 @@ const named = new Set([
   "HASS_URL",
   "GITHUB_TOKEN",
   "GH_TOKEN",
+  "GITHUB_APP_ID",
+  "GITHUB_APP_INSTALLATION_ID",
   "GITHUB_APP_PRIVATE_KEY",
+  "GITHUB_APP_PRIVATE_KEY_PATH",
   "MODAL_TOKEN_ID",
   "MODAL_TOKEN_SECRET",
   "DAYTONA_API_KEY",
   "HERMES_DASHBOARD_TOKEN",
-  "EMAIL_ADDRESS",
-  "EMAIL_PASSWORD",
-  "EMAIL_IMAP_HOST",
-  "EMAIL_SMTP_HOST",
   "SUDO_PASSWORD",
-  "GATEWAY_PROXY_KEY",
-  "TELEGRAM_API_ROOT"
+  "GATEWAY_PROXY_KEY"
 ])
+
+/** Every setting of a messaging platform, also those that are no credentials: a child has no business on the agent's chats. */
+const messaging = [
+  "TELEGRAM",
+  "DISCORD",
+  "SLACK",
+  "GOOGLE_CHAT",
+  "WHATSAPP",
+  "SIGNAL",
+  "TWILIO",
+  "SMS",
+  "EMAIL",
+  "MATTERMOST",
+  "MATRIX",
+  "DINGTALK",
+  "FEISHU",
+  "WECOM",
+  "WEIXIN",
+  "BLUEBUBBLES",
+  "QQ",
+  "YUANBAO",
+  "MSGRAPH",
+  "TEAMS",
+  "LINE_CHANNEL"
+]
+
+const messagingName = new RegExp(`^(${messaging.join("|")})_`)
 
 /** Whatever is flagged as a password or token by its own name, and what decides who may talk to the gateway. */
 const patterns = [
@@ -63,12 +88,13 @@ const patterns = [
   /_ALLOW_(ALL_USERS|BOTS)$/
 ]
 
-/** Inheritable although the patterns match: they describe the user's own tools, not the agent's credentials. */
-const inheritable = new Set(["AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"])
+/** The general AWS chain is inheritable although patterns match: it serves the user's own tools. */
+const inheritable = /^AWS_/
 
 export const isSecret = (name: string): boolean =>
-  !inheritable.has(name) &&
-  (named.has(name) || providerName.test(name) || patterns.some((pattern) => pattern.test(name)))
+  named.has(name) ||
+  (!inheritable.test(name) &&
+    (providerName.test(name) || messagingName.test(name) || patterns.some((pattern) => pattern.test(name))))
 
 const neverPassed = [/^AUXILIARY_.*_(API_KEY|BASE_URL)$/, /^GATEWAY_RELAY_.*(SECRET|KEY|TOKEN)$/, /^API_SERVER_KEY$/]
 
