@@ -7,14 +7,11 @@ import * as facts from "./internal/facts.js"
 
 const configuredName = "TERMINAL_CWD"
 
+/** Looks up the directory's own dot: the system answers only when the directory may be entered, which reading its names does not prove. */
 const isDirectory = (path: string): Effect.Effect<boolean, never, FileSystem.FileSystem> =>
-  Effect.gen(function* () {
-    const fs = yield* FileSystem.FileSystem
-    const info = yield* fs.stat(path)
-    if (info.type !== "Directory") return false
-    yield* fs.readDirectory(path)
-    return true
-  }).pipe(Effect.orElseSucceed(() => false))
+  Effect.flatMap(FileSystem.FileSystem, (fs) => fs.stat(`${path}/.`)).pipe(
+    Effect.match({ onFailure: () => false, onSuccess: (info) => info.type === "Directory" })
+  )
 
 /** The directory that this turn is pinned to. */
 export const pinned: Effect.Effect<Option.Option<string>> = Effect.map(
