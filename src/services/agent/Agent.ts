@@ -1,6 +1,7 @@
 import { Context, type Effect, Schema } from "effect"
 import type { CurrentTurn } from "../../fibers/Turn.js"
 import type { Session } from "../session/Session.js"
+import type { Step } from "../state/Database.js"
 import type { StateError } from "../state/StateError.js"
 import type { ModelError, TokenUsage } from "./ModelRoute.js"
 
@@ -15,10 +16,25 @@ export class PersistenceFailed extends Schema.TaggedError<PersistenceFailed>()("
 
 export type AgentError = ModelError | PersistenceFailed | StateError
 
+/** Steering text, and the step that settles its events in the transaction that stores it. */
+export interface Steer {
+  readonly text: string
+  readonly taken: Step<void>
+}
+
+/** Where the answer is heard while it grows. */
+export interface Speech {
+  /** The whole text so far. */
+  readonly update: (text: string) => Effect.Effect<void>
+  /** The text so far was not the answer: tools follow, or it is tried again. */
+  readonly segment: Effect.Effect<void>
+}
+
 export interface AgentTask {
   readonly session: Session
-  /** Text a person sent while the turn runs, to be added to the last tool result; null when there is none (state-agent.md 3.11). */
-  readonly takeSteer: Effect.Effect<string | null>
+  /** Text that a person sent while the turn runs, to be added to a batch's last tool result; null when there is none (state-agent.md 3.11). */
+  readonly takeSteer: Effect.Effect<Steer | null>
+  readonly speech: Speech
   readonly maxTurns: number
   /** Said in the system prompt: goal and workspace of a delegate, extra instructions of an API request. */
   readonly instructions: string | null
@@ -40,6 +56,8 @@ export interface AgentAnswer {
   readonly acted: boolean
   /** Said once per turn when another backend than the configured one spoke. */
   readonly spokenBy: string | null
+  /** Belongs into the transaction that stores the answer: the pinned prompt and what this turn used. */
+  readonly bookkeeping: Step<void>
 }
 
 /** The loop: model, tools, model, until an answer. Store first, act after; it goes on from whatever the transcript holds. */

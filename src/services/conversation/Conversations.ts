@@ -17,10 +17,12 @@ export interface ConversationView {
 export class Conversations extends Context.Tag("hermes/conversation/Conversations")<
   Conversations,
   {
-    /** Hands an accepted event to its conversation. */
+    /** Hands an accepted event to its conversation, on the place reserved for it. */
     readonly offer: (entry: InboxEntry) => Effect.Effect<void>
-    /** Is there room for one more? Asked before the event is stored. */
-    readonly hasRoom: (sessionKey: string) => Effect.Effect<boolean>
+    /** Takes a place in the conversation's queue before the event is stored; false at the cap (decisions: 32). */
+    readonly reserve: (sessionKey: string) => Effect.Effect<boolean>
+    /** Gives back a place whose event was not stored. */
+    readonly release: (sessionKey: string) => Effect.Effect<void>
     /** Goes on with a turn that an earlier process began. */
     readonly resume: (row: TurnRow, entry: InboxEntry) => Effect.Effect<void>
     /** `/stop` from anywhere: ends the running turn, drops what waits; false when nothing ran. */

@@ -28,6 +28,14 @@ export class DelegationRefused extends Schema.TaggedError<DelegationRefused>()("
   }
 }
 
+export interface RunningDelegate {
+  readonly delegationId: string
+  readonly goal: string
+  readonly turnId: string
+  readonly parentTurnId: string
+  readonly startedAt: number
+}
+
 export class Delegation extends Context.Tag("hermes/delegation/Delegation")<
   Delegation,
   {
@@ -38,14 +46,6 @@ export class Delegation extends Context.Tag("hermes/delegation/Delegation")<
     ) => Effect.Effect<ReadonlyArray<DelegateResult>, DelegationRefused | StateError, CurrentTurn>
     /** At boot: delegates of dead turns are `unknown` (decision 25). */
     readonly recover: Effect.Effect<number, StateError>
-    readonly running: Effect.Effect<
-      ReadonlyArray<{
-        readonly delegationId: string
-        readonly goal: string
-        readonly turnId: string
-        readonly parentTurnId: string
-        readonly startedAt: number
-      }>
-    >
+    readonly running: Effect.Effect<ReadonlyArray<RunningDelegate>>
   }
 >() {}

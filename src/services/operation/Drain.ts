@@ -24,6 +24,8 @@ export class Drain extends Context.Tag("hermes/operation/Drain")<
       kind: WorkKind,
       label: string
     ) => <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Draining, R>
+    /** Counts from now until the answered effect is run: for work that is forked, so that it is counted before its fiber starts. */
+    readonly open: (kind: WorkKind, label: string) => Effect.Effect<Effect.Effect<void>, Draining>
     readonly items: Effect.Effect<ReadonlyArray<WorkItem>>
     readonly isDraining: Effect.Effect<boolean>
     /** Refuses new work from now on; returns at once. */

@@ -1,0 +1,344 @@
+import { Clock, Effect, Layer, Ref, Stream } from "effect"
+import * as Field from "../../fibers/Field.js"
+import * as Turn from "../../fibers/Turn.js"
+import {
+  Agent,
+  type AgentAnswer,
+  type AgentError,
+  type AgentExit,
+  type AgentTask,
+  PersistenceFailed
+} from "../../services/agent/Agent.js"
+import * as History from "../../services/agent/History.js"
+import { type ModelError, type ModelRequest, ModelRoute, type TokenUsage } from "../../services/agent/ModelRoute.js"
+import { Prompt } from "../../services/agent/Prompt.js"
+import { ToolCallStore } from "../../services/agent/ToolCallStore.js"
+import { Toolbox, type ToolResult } from "../../services/agent/Toolbox.js"
+import { Activity } from "../../services/operation/Activity.js"
+import { SessionStore } from "../../services/session/SessionStore.js"
+import { type Message, type StoredMessage, type ToolCallPart, Transcript } from "../../services/session/Transcript.js"
+import { Database, type Step } from "../../services/state/Database.js"
+
+const maxEmptyRetries = 3
+const maxMalformedRetries = 2
+const maxUnknownToolAnswers = 3
+
+const continueNudge = "Go on from the tool results above and answer the last message."
+const budgetNudge =
+  "You have used all the steps of this turn. Do not call tools. Say briefly what you did, what is left and what you found."
+
+/** What a model said in one call, whole. */
+interface Spoken {
+  readonly text: string
+  readonly reasoning: string
+  readonly toolCalls: ReadonlyArray<ToolCallPart>
+  readonly finishReason: string
+  readonly usage: TokenUsage | null
+  readonly backend: { readonly provider: string; readonly model: string } | null
+}
+
+const silence: Spoken = { text: "", reasoning: "", toolCalls: [], finishReason: "stop", usage: null, backend: null }
+
+const noUsage: TokenUsage = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  reasoningTokens: 0
+}
+
+const addUsage = (a: TokenUsage, b: TokenUsage | null): TokenUsage =>
+  b === null
+    ? a
+    : {
+        inputTokens: a.inputTokens + b.inputTokens,
+        outputTokens: a.outputTokens + b.outputTokens,
+        cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
+        cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
+        reasoningTokens: a.reasoningTokens + b.reasoningTokens
+      }
+
+const make = Effect.gen(function* () {
+  const route = yield* ModelRoute
+  const toolbox = yield* Toolbox
+  const prompts = yield* Prompt
+  const transcript = yield* Transcript
+  const sessions = yield* SessionStore
+  const calls = yield* ToolCallStore
+  const database = yield* Database
+  const activity = yield* Activity
+
+  const persistenceFailed = <A, E extends { readonly message: string }>(self: Effect.Effect<A, E>) =>
+    Effect.mapError(self, (error) => new PersistenceFailed({ detail: error.message }))
+
+  const run = Effect.fn("Agent.run")(function* (task: AgentTask) {
+    const turn = yield* Turn.current
+    const sessionId = task.session.id
+    const place = {
+      sessionKey: Field.valueOrNull(turn.identity.sessionKey) ?? "",
+      sessionId,
+      turnId: turn.id as string
+    }
+    const offered = yield* toolbox.offered
+    const tools =
+      task.session.toolNames === null
+        ? offered
+        : offered.filter((tool) => task.session.toolNames?.includes(tool.name) ?? true)
+    const systemPrompt = task.session.systemPrompt ?? (yield* prompts.build(task.session, task.instructions))
+    const pin: Step<void> =
+      task.session.systemPrompt === null
+        ? sessions.pinPrompt(sessionId, {
+            systemPrompt,
+            toolNames: tools.map((tool) => tool.name),
+            model: route.primary.model
+          })
+        : Effect.void
+
+    const rows: Array<StoredMessage> = [...(yield* transcript.load(sessionId))]
+    let pinned = false
+    let usage = noUsage
+    let modelCalls = 0
+    let acted = rows.some((row) => row.turnId === turn.id && row.message._tag === "tool")
+    let spokenBy: string | null = null
+
+    const remember = (ids: ReadonlyArray<number>, messages: ReadonlyArray<Message>, at: number): void => {
+      for (const [index, message] of messages.entries())
+        rows.push({ id: ids[index] ?? 0, at, turnId: turn.id, message })
+    }
+
+    /** Appends rows durably before anything comes of them. */
+    const store = (operation: string, messages: ReadonlyArray<Message>, also: Step<void> = Effect.void) =>
+      Effect.gen(function* () {
+        const at = yield* Clock.currentTimeMillis
+        const first = pinned ? Effect.void : pin
+        const ids = yield* database
+          .write(
+            operation,
+            Effect.zipLeft(Effect.zipRight(first, transcript.append(sessionId, turn.id, messages)), also),
+            "transcript"
+          )
+          .pipe(persistenceFailed)
+        pinned = true
+        remember(ids, messages, at)
+      })
+
+    const request = (extra: ReadonlyArray<Message>, withTools: boolean): ModelRequest => ({
+      systemPrompt,
+      messages: History.forModel([...rows.map((row) => row.message), ...extra]),
+      tools: withTools ? tools : [],
+      sessionKey: place.sessionKey
+    })
+
+    /** One call of the model; what it had said so far is stored when the turn is interrupted in the middle. */
+    const speak = (ask: ModelRequest): Effect.Effect<Spoken, ModelError> =>
+      Effect.gen(function* () {
+        modelCalls += 1
+        const said = yield* Ref.make(silence)
+        const listen = Stream.runForEach(route.stream(ask), (part) => {
+          switch (part._tag) {
+            case "Text":
+              return Effect.gen(function* () {
+                const now = yield* Ref.updateAndGet(said, (spoken) => ({ ...spoken, text: spoken.text + part.delta }))
+                yield* activity.publish({
+                  _tag: "text.delta",
+                  at: yield* Clock.currentTimeMillis,
+                  ...place,
+                  text: part.delta
+                })
+                yield* task.speech.update(now.text)
+              })
+            case "Reasoning":
+              return Ref.update(said, (spoken) => ({ ...spoken, reasoning: spoken.reasoning + part.delta }))
+            case "ToolCall":
+              return Ref.update(said, (spoken) => ({
+                ...spoken,
+                toolCalls: [...spoken.toolCalls, { id: part.id, name: part.name, arguments: part.arguments }]
+              }))
+            case "Finish":
+              return Ref.update(said, (spoken) => ({
+                ...spoken,
+                finishReason: part.reason,
+                usage: part.usage,
+                backend: part.backend
+              }))
+          }
+        })
+        yield* listen.pipe(
+          Effect.onInterrupt(() =>
+            Effect.flatMap(Ref.get(said), (spoken) =>
+              spoken.text === ""
+                ? Effect.void
+                : Effect.ignoreLogged(
+                    store("agent.interrupted", [
+                      {
+                        _tag: "assistant",
+                        text: spoken.text,
+                        reasoning: null,
+                        toolCalls: [],
+                        finishReason: "interrupted"
+                      }
+                    ])
+                  )
+            )
+          )
+        )
+        const spoken = yield* Ref.get(said)
+        usage = addUsage(usage, spoken.usage)
+        if (spoken.backend !== null && spoken.backend.provider !== route.primary.provider)
+          spokenBy = `${spoken.backend.provider}/${spoken.backend.model}`
+        return uniqueCalls(spoken, rows, turn.id)
+      })
+
+    const segment = Effect.zipRight(
+      Effect.flatMap(Clock.currentTimeMillis, (at) => activity.publish({ _tag: "text.segment", at, ...place })),
+      task.speech.segment
+    )
+
+    const storeResult = (result: ToolResult, last: boolean) =>
+      Effect.gen(function* () {
+        const steer = last ? yield* task.takeSteer : null
+        yield* store(
+          "agent.result",
+          [
+            {
+              _tag: "tool",
+              callId: result.callId,
+              tool: result.tool,
+              text: steer === null ? result.text : `${result.text}\n\n${steer.text}`,
+              disposition: result.disposition
+            }
+          ],
+          Effect.zipRight(calls.advance(turn.id, result.callId, "settled"), steer?.taken ?? Effect.void)
+        )
+      })
+
+    /** Runs calls that are already stored: exactly one result each, stored before anybody sees it. */
+    const act = (asked: ReadonlyArray<ToolCallPart>) => {
+      let open = asked.length
+      acted = true
+      return toolbox.run(asked, {
+        advance: (callId, state) =>
+          database.write(`tool.${state}`, calls.advance(turn.id, callId, state)).pipe(persistenceFailed),
+        store: (result) => Effect.suspend(() => storeResult(result, --open === 0))
+      })
+    }
+
+    /** After a restart: calls that had not begun go on, one that had is never run again (decision 25). */
+    const settleDeadCalls = Effect.gen(function* () {
+      const pending = History.unanswered(rows, turn.id)
+      if (pending.length === 0) return
+      const states = new Map((yield* calls.ofTurn(turn.id)).map((call) => [call.callId, call.state]))
+      const dead = pending.filter((call) => states.get(call.id) === "started")
+      for (const call of dead)
+        yield* storeResult(
+          {
+            callId: call.id,
+            tool: call.name,
+            disposition: "unknown",
+            text: "The gateway stopped while this call was running. Its outcome is unknown: check before you repeat it."
+          },
+          false
+        )
+      const alive = pending.filter((call) => states.get(call.id) !== "started")
+      if (alive.length > 0) yield* act(alive)
+    })
+
+    const end = (text: string, exit: AgentExit): AgentAnswer => ({
+      text,
+      exit,
+      usage,
+      modelCalls,
+      acted,
+      spokenBy,
+      bookkeeping: pinned ? Effect.void : pin
+    })
+
+    yield* settleDeadCalls
+
+    const known = new Set(offered.map((tool) => tool.name))
+    let emptyAnswers = 0
+    let malformedAnswers = 0
+    let unknownAnswers = 0
+    let lastText = ""
+
+    while (modelCalls < task.maxTurns) {
+      const nudge: ReadonlyArray<Message> =
+        emptyAnswers === 1 && rows.at(-1)?.message._tag === "tool"
+          ? [{ _tag: "user", text: continueNudge, platformMessageId: null }]
+          : []
+      const spoken = yield* speak(request(nudge, true))
+
+      if (spoken.toolCalls.length === 0) {
+        if (spoken.text.trim() !== "")
+          return end(spoken.text, spoken.finishReason === "length" ? "truncated" : "answered")
+        if (emptyAnswers++ < maxEmptyRetries) continue
+        return end(lastText, lastText === "" ? "empty" : "answered")
+      }
+
+      const states = spoken.toolCalls.map(History.argumentsState)
+      if (states.includes("cut")) return end(spoken.text, "truncated")
+      if (states.includes("malformed") && malformedAnswers++ < maxMalformedRetries) {
+        yield* segment
+        continue
+      }
+
+      unknownAnswers = spoken.toolCalls.some((call) => known.has(call.name)) ? 0 : unknownAnswers + 1
+      if (spoken.text !== "") {
+        lastText = spoken.text
+        yield* segment
+      }
+      yield* store(
+        "agent.calls",
+        [
+          {
+            _tag: "assistant",
+            text: spoken.text,
+            reasoning: spoken.reasoning === "" ? null : spoken.reasoning,
+            toolCalls: spoken.toolCalls,
+            finishReason: spoken.finishReason
+          }
+        ],
+        calls.record(
+          turn.id,
+          spoken.toolCalls.map((call) => ({ callId: call.id, tool: call.name }))
+        )
+      )
+      yield* act(spoken.toolCalls)
+      emptyAnswers = 0
+      if (unknownAnswers >= maxUnknownToolAnswers)
+        return end("I kept reaching for tools that I do not have, so I stopped here.", "budget")
+    }
+
+    const summary = yield* speak(request([{ _tag: "user", text: budgetNudge, platformMessageId: null }], false))
+    return end(summary.text.trim() === "" ? lastText : summary.text, "budget")
+  })
+
+  return Agent.of({
+    run: (task): Effect.Effect<AgentAnswer, AgentError, Turn.CurrentTurn> => run(task)
+  })
+})
+
+/** Calls with the id of an earlier one of the turn get an id of their own: results are matched by id. */
+const uniqueCalls = (spoken: Spoken, rows: ReadonlyArray<StoredMessage>, turnId: string): Spoken => {
+  if (spoken.toolCalls.length === 0) return spoken
+  const seen = new Set(
+    rows.flatMap((row) =>
+      row.turnId === turnId && row.message._tag === "assistant" ? row.message.toolCalls.map((call) => call.id) : []
+    )
+  )
+  return {
+    ...spoken,
+    toolCalls: spoken.toolCalls.map((call) => {
+      let id = call.id === "" ? `call-${seen.size}` : call.id
+      while (seen.has(id)) id = `${id}-${seen.size}`
+      seen.add(id)
+      return { ...call, id }
+    })
+  }
+}
+
+export const layer: Layer.Layer<
+  Agent,
+  never,
+  ModelRoute | Toolbox | Prompt | Transcript | SessionStore | ToolCallStore | Database | Activity
+> = Layer.effect(Agent, make)

@@ -1,0 +1,136 @@
+/**
+ * Typed commands (gateway.md 3.3, 3.4): what is one, which one it is, and what it may do while a turn runs. Pure.
+ */
+
+/** While a turn runs: answered at once; ends the turn first; or refused. */
+export type BusyClass = "dispatch" | "interruptThenDispatch" | "reject"
+
+export interface CommandSpec {
+  readonly name: string
+  readonly aliases: ReadonlyArray<string>
+  readonly usage: string
+  readonly help: string
+  readonly busy: BusyClass
+  /** Not shown in `/help`. */
+  readonly silent?: boolean
+}
+
+/** In the order in which `/help` shows them; the first that a prefix fits wins. */
+export const commands = [
+  { name: "help", aliases: ["commands"], usage: "/help", help: "what I understand", busy: "dispatch" },
+  { name: "status", aliases: [], usage: "/status", help: "what is going on here", busy: "dispatch" },
+  {
+    name: "stop",
+    aliases: [],
+    usage: "/stop",
+    help: "stop what I am doing and forget what waits",
+    busy: "interruptThenDispatch"
+  },
+  {
+    name: "new",
+    aliases: ["reset"],
+    usage: "/new [title]",
+    help: "start a new conversation; the old one stays in /sessions",
+    busy: "interruptThenDispatch"
+  },
+  { name: "queue", aliases: ["q"], usage: "/queue TEXT", help: "do TEXT after what I am doing", busy: "dispatch" },
+  { name: "steer", aliases: [], usage: "/steer TEXT", help: "tell me TEXT while I work", busy: "dispatch" },
+  {
+    name: "busy",
+    aliases: [],
+    usage: "/busy [interrupt|queue|steer]",
+    help: "what a message does while I work",
+    busy: "dispatch"
+  },
+  { name: "approve", aliases: [], usage: "/approve", help: "yes to what I asked", busy: "dispatch" },
+  { name: "deny", aliases: [], usage: "/deny [reason]", help: "no to what I asked", busy: "dispatch" },
+  { name: "sessions", aliases: [], usage: "/sessions", help: "earlier conversations of this chat", busy: "reject" },
+  { name: "resume", aliases: [], usage: "/resume NAME", help: "go back to one of them", busy: "reject" },
+  { name: "title", aliases: [], usage: "/title [TEXT]", help: "show or set this conversation's title", busy: "reject" },
+  {
+    name: "sethome",
+    aliases: ["set-home"],
+    usage: "/sethome",
+    help: "send what nobody asked for to this chat",
+    busy: "reject"
+  },
+  { name: "whoami", aliases: [], usage: "/whoami", help: "who you are to me", busy: "dispatch" },
+  { name: "start", aliases: [], usage: "/start", help: "", busy: "dispatch", silent: true }
+] as const satisfies ReadonlyArray<CommandSpec>
+
+export type CommandName = (typeof commands)[number]["name"]
+
+export type Parsed =
+  | { readonly _tag: "NotACommand" }
+  | { readonly _tag: "Command"; readonly name: CommandName; readonly spec: CommandSpec; readonly args: string }
+  /** A command that nobody knows; never sent to the model. `closest` may be empty. */
+  | { readonly _tag: "Unknown"; readonly typed: string; readonly closest: ReadonlyArray<string> }
+
+const normal = (name: string): string => name.toLowerCase().replaceAll("_", "-")
+
+const find = (typed: string): (typeof commands)[number] | undefined => {
+  const name = normal(typed)
+  return (
+    commands.find((spec) => spec.name === name) ??
+    commands.find((spec) => (spec.aliases as ReadonlyArray<string>).includes(name)) ??
+    uniquePrefix(name)
+  )
+}
+
+const uniquePrefix = (name: string): (typeof commands)[number] | undefined => {
+  if (name === "") return undefined
+  const fitting = commands.filter((spec) => [spec.name, ...spec.aliases].some((known) => known.startsWith(name)))
+  return fitting.length === 1 ? fitting[0] : undefined
+}
+
+/** Edits to turn one word into another. */
+const distance = (a: string, b: string): number => {
+  let previous = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const substitution = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      row.push(Math.min((previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, substitution))
+    }
+    previous = row
+  }
+  return previous[b.length] ?? 0
+}
+
+const closestTo = (typed: string): ReadonlyArray<string> =>
+  commands
+    .map((spec) => ({ name: spec.name, distance: distance(normal(typed), spec.name) }))
+    .filter((candidate) => candidate.distance <= 2)
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, 3)
+    .map((candidate) => `/${candidate.name}`)
+
+const pattern = /^([/!])([A-Za-z][A-Za-z0-9_-]*)(?:@[A-Za-z0-9_]+)?(?:\s+([\s\S]*))?$/
+
+/**
+ * Reads a message. `/name args` is a command, known or not; a path like `/etc/hosts` or a lone slash is text.
+ * `prefix` is the surface's (`!` where `/` belongs to the platform), and there only known names count.
+ */
+export const parse = (text: string, prefix = "/"): Parsed => {
+  const match = pattern.exec(text.trim())
+  if (match === null || match[1] !== prefix) return { _tag: "NotACommand" }
+  const typed = match[2] ?? ""
+  const spec = find(typed)
+  if (spec !== undefined) return { _tag: "Command", name: spec.name, spec, args: (match[3] ?? "").trim() }
+  return prefix === "/" ? { _tag: "Unknown", typed, closest: closestTo(typed) } : { _tag: "NotACommand" }
+}
+
+/** The text of `/help`. */
+export const helpText: string = (commands as ReadonlyArray<CommandSpec>)
+  .filter((spec) => spec.silent !== true)
+  .map((spec) => `${spec.usage} — ${spec.help}`)
+  .join("\n")
+
+const yes = new Set(["yes", "ok", "y", "approve", "confirm", "👍"])
+const no = new Set(["no", "n", "deny", "cancel", "reject", "👎"])
+
+/** A plain word that answers an open question (gateway.md 3.4); null when the text is something else. */
+export const approvalWord = (text: string): "approve" | "deny" | null => {
+  const word = text.trim().toLowerCase()
+  return yes.has(word) ? "approve" : no.has(word) ? "deny" : null
+}
