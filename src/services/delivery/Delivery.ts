@@ -37,8 +37,13 @@ export interface ReplyStream {
 export class Delivery extends Context.Tag("hermes/delivery/Delivery")<
   Delivery,
   {
-    /** The rows of a message, split to the platform's limit, as a step to put into the transaction that stores its text. Their state is `sending`. */
-    readonly prepare: (outgoing: Outgoing) => Effect.Effect<Step<ReadonlyArray<DeliveryRow>>>
+    /**
+     * The rows of a message, split to the platform's limit, as a step to put into the transaction that stores its text;
+     * it takes the id of the transcript row just stored. Their state is `sending`.
+     */
+    readonly prepare: (
+      outgoing: Omit<Outgoing, "transcriptId">
+    ) => Effect.Effect<(transcriptId: number | null) => Step<ReadonlyArray<DeliveryRow>>>
     /** Sends prepared rows, part after part, and settles each. */
     readonly dispatch: (
       rows: ReadonlyArray<DeliveryRow>,

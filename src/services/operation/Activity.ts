@@ -7,6 +7,8 @@ const inTurn = { ...at, sessionKey: Schema.String, sessionId: Schema.String, tur
 export const ActivityEvent = Schema.Union(
   Schema.TaggedStruct("turn.started", {
     ...inTurn,
+    /** The admitted event that this turn answers (`Receipt.eventId`); null for a delegate's or a job's turn. */
+    eventId: Schema.NullOr(Schema.String),
     parentTurnId: Schema.NullOr(Schema.String),
     platform: Schema.String
   }),
@@ -63,7 +65,16 @@ export const ActivityEvent = Schema.Union(
     platform: Schema.String,
     state: Schema.String
   }),
-  Schema.TaggedStruct("turn.ended", { ...inTurn, outcome: Schema.String, text: Schema.String }),
+  /**
+   * The last word on an admitted event: its turn ended, or it had none because it was a command (`outcome` `command`),
+   * was steered into another turn (`steered`) or was given up (`dropped`). `turnId` is then the event's own id.
+   */
+  Schema.TaggedStruct("turn.ended", {
+    ...inTurn,
+    eventId: Schema.NullOr(Schema.String),
+    outcome: Schema.String,
+    text: Schema.String
+  }),
   Schema.TaggedStruct("session.changed", { ...at, sessionKey: Schema.String, sessionId: Schema.String }),
   Schema.TaggedStruct("gateway.state", { ...at, state: Schema.String })
 )
