@@ -16,8 +16,11 @@ export interface ModelRequest {
   readonly sessionKey: string
 }
 
+/** What one answer used, as the provider counted it. */
 export interface TokenUsage {
+  /** The whole prompt: what came from a cache and what was written to one are in it. */
   readonly inputTokens: number
+  /** Everything that was generated, reasoning in it. */
   readonly outputTokens: number
   readonly cacheReadTokens: number
   readonly cacheWriteTokens: number
@@ -54,6 +57,7 @@ export const ModelErrorReason = Schema.Literal(
   "payload_too_large",
   "model_not_found",
   "content_policy_blocked",
+  "provider_policy_blocked",
   "format_error",
   "malformed_stream",
   "not_configured",

@@ -1,0 +1,115 @@
+/** A model's failure in words for people: what happened and what they can do (gateway.md 3.6). Pure. */
+import type { ModelError } from "./ModelRoute.js"
+
+export interface ModelProblem {
+  readonly cause: string
+  readonly next: string
+}
+
+const keyName = (provider: string): string => {
+  if (provider.startsWith("anthropic")) return "ANTHROPIC_API_KEY"
+  return provider === "openai" || provider.startsWith("openai/") ? "OPENAI_API_KEY" : "HERMES_MODEL_API_KEY"
+}
+
+/** A length of time as people say it: `45 seconds`, `3 minutes`, `2 hours`, `4 days`. */
+export const aboutHowLong = (millis: number): string => {
+  const units: ReadonlyArray<readonly [number, string]> = [
+    [86_400_000, "day"],
+    [3_600_000, "hour"],
+    [60_000, "minute"],
+    [1_000, "second"]
+  ]
+  const [size, unit] = units.find(([length]) => millis >= length) ?? [1_000, "second"]
+  const count = Math.max(1, Math.round(millis / size))
+  return `${count} ${unit}${count === 1 ? "" : "s"}`
+}
+
+/** More rows than this behind a 400 or 500 point at the size of the conversation (gateway.md 3.6). */
+const manyMessages = 50
+
+const tooLarge = (error: ModelError, messages: number): boolean =>
+  error.reason === "context_overflow" ||
+  error.reason === "payload_too_large" ||
+  ((error.status === 400 || error.status === 500) &&
+    messages > manyMessages &&
+    (error.reason === "format_error" || error.reason === "server_error" || error.reason === "unknown"))
+
+/** What happened and what to do; `messages` is the number of rows that the model was sent. */
+export const describe = (error: ModelError, messages: number): ModelProblem => {
+  const said = error.detail === "" ? "" : ` It said: ${error.detail}`
+  if (tooLarge(error, messages))
+    return {
+      cause: `This session is too large for the model.${said}`,
+      next: "Start a fresh one with /new."
+    }
+  const later = error.retryAfterMillis === null ? "later" : `in about ${aboutHowLong(error.retryAfterMillis)}`
+  switch (error.reason) {
+    case "not_configured":
+      return { cause: "No model is set up.", next: error.detail }
+    case "auth":
+      return {
+        cause: `${error.provider} did not accept the credentials.${said}`,
+        next: `Check ${keyName(error.provider)} in the home's .env file, then restart the gateway.`
+      }
+    case "billing":
+      return {
+        cause: `${error.provider} reports that there is no credit left.${said}`,
+        next: "Add credit or raise the limit there, or set another model."
+      }
+    case "rate_limit":
+      return {
+        cause: `${error.provider} limits how much may be asked.${error.retryAfterMillis === null ? "" : ` The limit resets ${later}.`}${said}`,
+        next: `Send your message again ${later}.`
+      }
+    case "overloaded":
+      return {
+        cause: `${error.provider} is overloaded at the moment.${said}`,
+        next: `Send your message again ${error.retryAfterMillis === null ? "in a few minutes" : later}.`
+      }
+    case "server_error":
+      return {
+        cause: `${error.provider} had an error of its own.${said}`,
+        next: "Send your message again in a few minutes."
+      }
+    case "timeout":
+      return {
+        cause: `${error.provider} did not answer in time.${said}`,
+        next: "Send your message again. If it stays so, check that the model server is not stuck."
+      }
+    case "transport":
+      return {
+        cause: `${error.provider} could not be reached.${said}`,
+        next: "Check the network and the model's base URL, then send your message again."
+      }
+    case "model_not_found":
+      return {
+        cause: `${error.provider} does not know the model.${said}`,
+        next: "Set another one: `hermes model NAME`, or HERMES_MODEL."
+      }
+    case "content_policy_blocked":
+      return {
+        cause: `${error.provider} refused to answer this because of its content policy.${said}`,
+        next: "Put it in other words, or set another model."
+      }
+    case "provider_policy_blocked":
+      return {
+        cause: `The privacy settings of your account at ${error.provider} leave no server for this model.${said}`,
+        next: "Change them there, or set another model."
+      }
+    case "malformed_stream":
+      return {
+        cause: `${error.provider} sent something that is not an answer.${said}`,
+        next: "Check the model's base URL, then send your message again."
+      }
+    case "format_error":
+      return {
+        cause: `${error.provider} did not understand the request.${said}`,
+        next: "Try another model, or start a fresh session with /new."
+      }
+    default:
+      return { cause: `${error.provider} could not answer.${said}`, next: "Send your message again." }
+  }
+}
+
+/** Both as one text. */
+export const text = (problem: ModelProblem): string => `${problem.cause} ${problem.next}`

@@ -1,0 +1,70 @@
+/** A model that says what a test tells it, in place of a real one. */
+import { Context, Effect, Layer, Ref } from "effect"
+import * as Backend from "../layers/models/scripted/Backend.js"
+import type { StepInput } from "../layers/models/scripted/Script.js"
+import { type ModelBackendService, ModelError, type ModelRequest, ModelRoute } from "../services/agent/ModelRoute.js"
+
+export {
+  call,
+  calls,
+  delay,
+  effect,
+  fail,
+  hang,
+  parts,
+  say,
+  saySlowly,
+  type ScriptedPart,
+  type Step,
+  type StepInput
+} from "../layers/models/scripted/Script.js"
+
+/** What the scripted model was asked. */
+export class ScriptedModel extends Context.Tag("hermes/testing/ScriptedModel")<
+  ScriptedModel,
+  { readonly requests: Effect.Effect<ReadonlyArray<ModelRequest>> }
+>() {}
+
+const window = 200_000
+
+/** A backend that gives the steps in order, whoever asks; one function answers every request. It fails when the steps are used up. */
+export const scriptedBackend = (
+  steps: ReadonlyArray<StepInput> | ((request: ModelRequest) => StepInput),
+  name = { provider: "scripted", model: "script" }
+): Effect.Effect<ModelBackendService & { readonly requests: Effect.Effect<ReadonlyArray<ModelRequest>> }> =>
+  Effect.map(Ref.make<ReadonlyArray<ModelRequest>>([]), (asked) => ({
+    ...Backend.make(name, window, (request) =>
+      Effect.flatMap(
+        Ref.modify(asked, (earlier) => [earlier.length, [...earlier, request]]),
+        (index): Effect.Effect<StepInput, ModelError> => {
+          const step = typeof steps === "function" ? steps : steps[index]
+          return step === undefined
+            ? Effect.fail(
+                new ModelError({
+                  reason: "format_error",
+                  provider: name.provider,
+                  detail: `the script has ${steps.length} steps and was asked for number ${index + 1}`,
+                  status: null,
+                  retryAfterMillis: null
+                })
+              )
+            : Effect.succeed(step)
+        }
+      )
+    ),
+    requests: Ref.get(asked)
+  }))
+
+/** The model of a program under test, with a record of what it was asked. */
+export const scriptedModel = (
+  steps: ReadonlyArray<StepInput> | ((request: ModelRequest) => StepInput)
+): Layer.Layer<ModelRoute | ScriptedModel> =>
+  Layer.effectContext(
+    Effect.map(scriptedBackend(steps), (backend) =>
+      Context.make(ModelRoute, {
+        primary: backend.name,
+        contextWindow: backend.contextWindow,
+        stream: backend.stream
+      }).pipe(Context.add(ScriptedModel, { requests: backend.requests }))
+    )
+  )
