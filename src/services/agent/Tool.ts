@@ -19,6 +19,8 @@ export type Parallelism =
 /** What a handler is told about its call. */
 export interface CallContext {
   readonly callId: string
+  /** Says that a person is about to be asked; the wait that follows, until `started` or the end, does not count against the deadline. */
+  readonly waiting: Effect.Effect<void, ToolFailure>
   /** Says that the call has begun to act: after this it is never run again. Handlers that wait for an approval call it after the yes. */
   readonly started: Effect.Effect<void, ToolFailure>
 }
@@ -30,6 +32,8 @@ export interface Tool<out R = never> {
   readonly definition: ToolDefinition
   /** May only run once approved, and says itself when it has started. */
   readonly gated: boolean
+  /** `batch`: cut off at the deadline of all calls of an answer; `own`: the tool bounds itself. */
+  readonly deadline: "batch" | "own"
   readonly parallelism: (args: string) => Parallelism
   /** One line for people while it runs. */
   readonly preview: (args: string) => string
@@ -44,24 +48,32 @@ const describeSchema = <A, I, R>(schema: Schema.Schema<A, I, R>): object => {
   return rest
 }
 
-/** Makes a tool from the Schema of its parameters. Empty arguments are an empty object. */
+/**
+ * Makes a tool from the Schema of its parameters. Empty arguments are an empty object; a parameter that the tool does
+ * not have is refused, because ignoring it would drop what the model was promised.
+ */
 export const make = <A, I, R>(options: {
   readonly name: string
   readonly toolset: string
   readonly description: string
   readonly parameters: Schema.Schema<A, I>
   readonly gated?: boolean
+  readonly deadline?: "batch" | "own"
   readonly parallelism?: (args: A) => Parallelism
   readonly preview?: (args: A) => string
   readonly handler: (args: A, context: CallContext) => Effect.Effect<string, ToolFailure, R>
 }): Tool<Exclude<R, CurrentTurn>> => {
-  const decode = Schema.decodeUnknown(Schema.parseJson(options.parameters), { errors: "all" })
+  const decode = Schema.decodeUnknown(Schema.parseJson(options.parameters), {
+    errors: "all",
+    onExcessProperty: "error"
+  })
   const decodeOption = Schema.decodeUnknownOption(Schema.parseJson(options.parameters))
   const text = (args: string): string => (args.trim() === "" ? "{}" : args)
   return {
     name: options.name,
     toolset: options.toolset,
     gated: options.gated ?? false,
+    deadline: options.deadline ?? "batch",
     definition: {
       name: options.name,
       description: options.description,

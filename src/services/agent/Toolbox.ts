@@ -22,6 +22,8 @@ export interface Toolbox_ {
   readonly run: <E>(
     calls: ReadonlyArray<ToolCallPart>,
     hooks: {
+      /** The session key that the caller was given; another one bound to the fiber is warned about (gateway.md 1.13). */
+      readonly expectedKey?: string
       /** `waiting`: an approval is open; `started`: it acts from now on. */
       readonly advance: (callId: string, state: "waiting" | "started") => Effect.Effect<void, E>
       readonly store: (result: ToolResult) => Effect.Effect<void, E>

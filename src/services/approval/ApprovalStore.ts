@@ -21,6 +21,8 @@ export class ApprovalStore extends Context.Tag("hermes/approval/ApprovalStore")<
     readonly get: (id: string) => Effect.Effect<ApprovalRow | null, StateError>
     /** The open question of one tool call, as after a restart. */
     readonly openOfCall: (turnId: string, callId: string) => Effect.Effect<ApprovalRow | null, StateError>
+    /** Every question of one tool call, settled ones too, oldest first: a yes from before a restart still counts. */
+    readonly ofCall: (turnId: string, callId: string) => Effect.Effect<ReadonlyArray<ApprovalRow>, StateError>
     /** Oldest first. */
     readonly open: (sessionKey: string | null) => Effect.Effect<ReadonlyArray<ApprovalRow>, StateError>
     readonly list: (limit: number) => Effect.Effect<ReadonlyArray<ApprovalRow>, StateError>
