@@ -33,6 +33,8 @@ export interface OutboundMessage {
   /** The transcript row that holds the text, on surfaces that show transcripts. */
   readonly transcriptId: number | null
   readonly buttons: ReadonlyArray<Button>
+  /** Send the characters as they stand, without markup: the platform refused the formatted text (gateway.md 3.8). */
+  readonly plain?: boolean
 }
 
 export interface SendReceipt {

@@ -13,13 +13,16 @@ export interface Outgoing {
   readonly transcriptId: number | null
   readonly replyToPerson: boolean
   readonly buttons?: ReadonlyArray<Button>
+  /** The streamed message (`ReplyStream.started`) that this text takes the place of: its row becomes the first part's. */
+  readonly grown?: DeliveryRow
 }
 
 /** How a delivery of one or more parts ended. */
 export interface Delivered {
   readonly deliveries: ReadonlyArray<DeliveryRow>
+  /** Every part was sent or waits for its time (`pending`, sent later by itself); none failed or is in doubt. */
   readonly ok: boolean
-  /** The first thing that went wrong, as a person would tell it. */
+  /** The first thing that went wrong, or why it waits, as a person would tell it. */
   readonly problem: string | null
 }
 
@@ -31,6 +34,8 @@ export interface ReplyStream {
   readonly segment: Effect.Effect<void>
   /** The delivery row of the message on the platform, if one was sent. */
   readonly started: Effect.Effect<DeliveryRow | null>
+  /** There will be no answer (interrupted, failed): the message stays as it stands and its row is settled. */
+  readonly abandon: Effect.Effect<void>
 }
 
 /** The one way out: rows first, bytes second, proof third. In order per chat; one target's failure touches no other. */
@@ -44,10 +49,15 @@ export class Delivery extends Context.Tag("hermes/delivery/Delivery")<
     readonly prepare: (
       outgoing: Omit<Outgoing, "transcriptId">
     ) => Effect.Effect<(transcriptId: number | null) => Step<ReadonlyArray<DeliveryRow>>>
-    /** Sends prepared rows, part after part, and settles each. */
+    /**
+     * Sends prepared rows, part after part, and settles each; it stops at the first part that is not sent, and the rest
+     * fails with it. Once begun it goes on when the caller is interrupted. `along` goes into the transaction that
+     * settles the last row, whatever became of the parts, so that a turn ends in the same commit.
+     */
     readonly dispatch: (
       rows: ReadonlyArray<DeliveryRow>,
-      buttons?: ReadonlyArray<Button>
+      buttons?: ReadonlyArray<Button>,
+      along?: Step<void>
     ) => Effect.Effect<Delivered, StateError>
     /** Rows, send and settle in one, for what has no transaction of its own. */
     readonly deliver: (outgoing: Outgoing) => Effect.Effect<Delivered, StateError>
@@ -56,7 +66,8 @@ export class Delivery extends Context.Tag("hermes/delivery/Delivery")<
     /** Makes a streamed message the final one: an edit if the text differs, further parts as messages. */
     readonly finishStream: (
       started: DeliveryRow,
-      rows: ReadonlyArray<DeliveryRow>
+      rows: ReadonlyArray<DeliveryRow>,
+      along?: Step<void>
     ) => Effect.Effect<Delivered, StateError>
     readonly typing: (address: Address) => Effect.Effect<void>
     /** At boot: what was never sent is sent; what is in doubt becomes unknown, and a reply to a person is sent once more, marked (decision 22). */

@@ -63,6 +63,12 @@ export class Outbox extends Context.Tag("hermes/delivery/Outbox")<
   {
     /** Answers the rows as stored. One that exists already (same cause, target and part) is answered as it stands and not inserted again. */
     readonly insert: (deliveries: ReadonlyArray<NewDelivery>) => Step<ReadonlyArray<DeliveryRow>>
+    /**
+     * A streamed reply's row becomes this delivery: cause, part, text, transcript row and `replyToPerson` are replaced;
+     * its id, platform message and time of making stay, and it is `sending`. Answers the row as it now stands.
+     */
+    readonly become: (id: string, delivery: NewDelivery) => Step<DeliveryRow>
+    /** pending → sending, one more attempt. */
     readonly markSending: (id: string) => Step<void>
     /** The message is on the platform but not yet final (a streamed reply). */
     readonly noteMessage: (id: string, platformMessageId: string) => Step<void>
