@@ -1,0 +1,137 @@
+/** Where the code of a Markdown text is: its fences and its inline spans. Pure and linear. */
+
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+/** A fenced block. Its content is `[contentStart, contentEnd)`; an unclosed one goes on to the end of the text. */
+export interface Fence extends Span {
+  readonly contentStart: number
+  readonly contentEnd: number
+  /** The backticks or tildes that open it. */
+  readonly marker: string
+  /** Its language, as written after the marker. */
+  readonly info: string
+  readonly closed: boolean
+}
+
+export interface Markup {
+  readonly fences: ReadonlyArray<Fence>
+  readonly spans: ReadonlyArray<Span>
+}
+
+export const none: Markup = { fences: [], spans: [] }
+
+/** Longer ones are no fences of ours, so that closing and opening one again always has room. */
+const longestMarker = 8
+const longestInfo = 40
+const longestLine = 64
+/** A newline and the longest marker. */
+export const longestClosing = longestMarker + 1
+
+const opening = /^ {0,3}(`{3,}|~{3,})[ \t]*([^`\n]*?)[ \t\r]*$/
+
+const opens = (line: string): { readonly marker: string; readonly info: string } | null => {
+  if (line.length > longestLine) return null
+  const [, marker, info] = opening.exec(line) ?? []
+  return marker !== undefined && info !== undefined && marker.length <= longestMarker && info.length <= longestInfo
+    ? { marker, info }
+    : null
+}
+
+const closes = (line: string, marker: string): boolean => {
+  const bare = line.length > longestLine ? "" : line.trim()
+  return bare.length >= marker.length && bare === (marker[0] ?? "").repeat(bare.length) && !/^ {4}/.test(line)
+}
+
+/** Inline code of one paragraph: a run of backticks up to the next run of the same length. */
+const spansOf = (text: string, from: number, to: number): ReadonlyArray<Span> => {
+  const runs = [...text.slice(from, to).matchAll(/`+/g)].map((run) => ({
+    start: from + run.index,
+    length: run[0].length
+  }))
+  const next = new Map<number, number>()
+  const partner = new Array<number>(runs.length)
+  for (const [index, run] of [...runs.entries()].reverse()) {
+    partner[index] = next.get(run.length) ?? -1
+    next.set(run.length, index)
+  }
+  const spans: Array<Span> = []
+  for (let index = 0; index < runs.length;) {
+    const run = runs[index]
+    const end = runs[partner[index] ?? -1]
+    if (run !== undefined && end !== undefined) {
+      spans.push({ start: run.start, end: end.start + end.length })
+      index = (partner[index] ?? index) + 1
+    } else index += 1
+  }
+  return spans
+}
+
+export const parse = (text: string): Markup => {
+  const fences: Array<Fence> = []
+  const spans: Array<Span> = []
+  let open: Omit<Fence, "end" | "contentEnd" | "closed"> | null = null
+  let paragraph = 0
+  for (let at = 0; at < text.length;) {
+    const newline = text.indexOf("\n", at)
+    const end = newline === -1 ? text.length : newline
+    const next = newline === -1 ? text.length : newline + 1
+    const line = text.slice(at, end)
+    if (open !== null) {
+      if (closes(line, open.marker)) {
+        fences.push({ ...open, contentEnd: at, end: next, closed: true })
+        open = null
+        paragraph = next
+      }
+    } else {
+      const found = opens(line)
+      if (found !== null || line.trim() === "") {
+        spans.push(...spansOf(text, paragraph, at))
+        paragraph = next
+      }
+      if (found !== null) open = { ...found, start: at, contentStart: next }
+    }
+    at = next
+  }
+  if (open !== null) fences.push({ ...open, contentEnd: text.length, end: text.length, closed: false })
+  else spans.push(...spansOf(text, paragraph, text.length))
+  return { fences, spans }
+}
+
+/** The last entry that starts before `at`. */
+const lastBefore = <A extends Span>(entries: ReadonlyArray<A>, at: number): A | null => {
+  let low = 0
+  let high = entries.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((entries[middle]?.start ?? at) < at) low = middle + 1
+    else high = middle
+  }
+  return entries[low - 1] ?? null
+}
+
+/** The fence that is open at `at`, so that a text cut there must close it. */
+export const fenceAt = (markup: Markup, at: number): Fence | null => {
+  const fence = lastBefore(markup.fences, at)
+  return fence !== null && (at < fence.end || !fence.closed) ? fence : null
+}
+
+/** The inline code that `at` is inside of. */
+export const spanAt = (markup: Markup, at: number): Span | null => {
+  const span = lastBefore(markup.spans, at)
+  return span !== null && at < span.end ? span : null
+}
+
+/** Not inside inline code, nor inside or right next to a line that opens or closes a fence from within. */
+export const mayBreak = (markup: Markup, at: number): boolean => {
+  const fence = fenceAt(markup, at)
+  return fence === null ? spanAt(markup, at) === null : at > fence.contentStart && at < fence.contentEnd
+}
+
+/** Is the line before `at` one that closes a fence? */
+export const endsWithFence = (markup: Markup, at: number): boolean => {
+  const fence = lastBefore(markup.fences, at)
+  return fence !== null && fence.closed && fence.end === at
+}
