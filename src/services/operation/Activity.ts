@@ -3,6 +3,15 @@ import { Context, type Effect, Schema, type Scope, type Stream } from "effect"
 const at = { at: Schema.Number }
 const inTurn = { ...at, sessionKey: Schema.String, sessionId: Schema.String, turnId: Schema.String }
 
+/** Tokens of one turn, all its model calls together. */
+export const ActivityUsage = Schema.Struct({
+  inputTokens: Schema.Number,
+  outputTokens: Schema.Number,
+  cacheReadTokens: Schema.Number,
+  cacheWriteTokens: Schema.Number,
+  reasoningTokens: Schema.Number
+})
+
 /** What happens, as it happens: the one event schema of every SSE stream, the terminal and streaming replies. Times are epoch milliseconds. */
 export const ActivityEvent = Schema.Union(
   Schema.TaggedStruct("turn.started", {
@@ -73,12 +82,20 @@ export const ActivityEvent = Schema.Union(
     ...inTurn,
     eventId: Schema.NullOr(Schema.String),
     outcome: Schema.String,
-    text: Schema.String
+    text: Schema.String,
+    /** What the turn cost; absent where no model was asked. */
+    usage: Schema.optional(ActivityUsage)
   }),
   Schema.TaggedStruct("session.changed", { ...at, sessionKey: Schema.String, sessionId: Schema.String }),
   Schema.TaggedStruct("gateway.state", { ...at, state: Schema.String })
 )
 export type ActivityEvent = typeof ActivityEvent.Type
+
+/** A subscription that is read by taking. */
+export interface ActivityFeed {
+  /** All that has happened since the last take, in order; waits for the first. */
+  readonly take: Effect.Effect<ReadonlyArray<ActivityEvent>>
+}
 
 export class Activity extends Context.Tag("hermes/operation/Activity")<
   Activity,
@@ -87,5 +104,7 @@ export class Activity extends Context.Tag("hermes/operation/Activity")<
     readonly publish: (event: ActivityEvent) => Effect.Effect<void>
     /** Events from the moment of subscribing on. Subscribed when the effect returns, until its scope closes. */
     readonly subscribe: Effect.Effect<Stream.Stream<ActivityEvent>, never, Scope.Scope>
+    /** As `subscribe`, for the events that `wanted` lets through and without a stream's cost per event. `wanted` runs in whoever publishes: cheap and total. */
+    readonly watch: (wanted: (event: ActivityEvent) => boolean) => Effect.Effect<ActivityFeed, never, Scope.Scope>
   }
 >() {}

@@ -1,0 +1,77 @@
+import { Context, type Effect, Schema } from "effect"
+import { Instant } from "./Instant.js"
+
+/** How the gateway is, in a word: `draining` refuses new work. */
+export const HealthState = Schema.Literal("ok", "draining")
+export type HealthState = typeof HealthState.Type
+
+/** Work in progress, by kind (gateway.md 3.9). */
+export const WorkCounts = Schema.Struct({
+  turns: Schema.Int,
+  cron: Schema.Int,
+  api: Schema.Int,
+  delegates: Schema.Int,
+  processes: Schema.Int
+})
+export type WorkCounts = typeof WorkCounts.Type
+
+export const PlatformStatus = Schema.Struct({
+  name: Schema.String,
+  state: Schema.Literal("starting", "connected", "reconnecting", "failed"),
+  error: Schema.NullOr(Schema.String)
+})
+export type PlatformStatus = typeof PlatformStatus.Type
+
+/** What `hermes status` shows (contract §2). */
+export class GatewayStatus extends Schema.Class<GatewayStatus>("hermes/operation/GatewayStatus")({
+  gateway: Schema.Struct({
+    running: Schema.Boolean,
+    pid: Schema.NullOr(Schema.Int),
+    url: Schema.NullOr(Schema.String),
+    version: Schema.String,
+    startedAt: Schema.NullOr(Instant)
+  }),
+  work: WorkCounts,
+  platforms: Schema.Array(PlatformStatus),
+  jobs: Schema.Struct({ scheduled: Schema.Int, next: Schema.NullOr(Instant) }),
+  paused: Schema.Boolean
+}) {}
+
+/** Alive, and what it is: said to anybody who asks. `uptime` is in seconds. */
+export class HealthBrief extends Schema.Class<HealthBrief>("hermes/operation/HealthBrief")({
+  status: HealthState,
+  version: Schema.String,
+  uptime: Schema.Number
+}) {}
+
+/** What an operator looks at first. Sizes are bytes. */
+export class HealthDetail extends Schema.Class<HealthDetail>("hermes/operation/HealthDetail")({
+  status: HealthState,
+  version: Schema.String,
+  uptime: Schema.Number,
+  pid: Schema.Int,
+  memory: Schema.Struct({ rss: Schema.Number, heapUsed: Schema.Number, external: Schema.Number }),
+  work: WorkCounts,
+  platforms: Schema.Array(PlatformStatus),
+  conversations: Schema.Array(
+    Schema.Struct({
+      sessionKey: Schema.String,
+      phase: Schema.Literal("idle", "running", "stopping"),
+      turnId: Schema.NullOr(Schema.String),
+      startedAt: Schema.NullOr(Instant),
+      queued: Schema.Int
+    })
+  )
+}) {}
+
+/** How the gateway is and what it does, as facts of this moment; asking touches no disk. */
+export class Health extends Context.Tag("hermes/operation/Health")<
+  Health,
+  {
+    readonly brief: Effect.Effect<HealthBrief>
+    readonly detail: Effect.Effect<HealthDetail>
+    readonly status: Effect.Effect<GatewayStatus>
+    /** Says where the gateway can be reached, once it can. */
+    readonly announce: (url: string) => Effect.Effect<void>
+  }
+>() {}
