@@ -1,0 +1,171 @@
+/**
+ * Builds dist: `bin/` (the bundled command), `page/` (the web page's assets) and the library's modules with their types.
+ *
+ * Usage: node build/build.mjs [--keep] [bin] [page] [library]     all of them when none is named
+ *
+ * `--keep` leaves what was built before, for a process that still runs from it.
+ */
+import { execFile } from "node:child_process"
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync
+} from "node:fs"
+import path from "node:path"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import { build } from "rolldown"
+import { stamp } from "./fresh.mjs"
+import { warm } from "./warm.mjs"
+
+const root = fileURLToPath(new URL("..", import.meta.url))
+process.chdir(root)
+const { version } = JSON.parse(readFileSync("package.json", "utf8"))
+const run = promisify(execFile)
+
+/** The programs that are commands of their own: the file in dist/bin and its source. */
+const commands = { hermes: "src/programs/cli.ts", worker: "src/programs/worker.ts" }
+
+/** Escapes everything but ASCII: V8 then keeps the source at one byte a character, and the loader reads it as such. */
+const ascii = {
+  name: "ascii",
+  generateBundle: (_options, bundle) => {
+    for (const chunk of Object.values(bundle)) {
+      if (chunk.type !== "chunk") continue
+      chunk.code = chunk.code.replace(/(\\*)([\u0080-\uffff])/g, (_all, slashes, character) => {
+        const kept = slashes.length % 2 === 0 ? slashes : slashes.slice(1)
+        return `${kept}\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
+      })
+    }
+  }
+}
+
+/** The licences of what a bundle contains, as they ask for. */
+const notices = (chunks) => {
+  const packages = new Map()
+  for (const id of chunks.flatMap((chunk) => Object.keys(chunk.modules))) {
+    const folder = /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(id.replaceAll("\\", "/"))?.[1]
+    if (folder !== undefined) packages.set(folder, JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8")))
+  }
+  return [...packages]
+    .toSorted(([, a], [, b]) => (a.name < b.name ? -1 : 1))
+    .map(([folder, { name, version, license }]) => {
+      const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry))
+      const text = file === undefined ? "" : `\n${readFileSync(path.join(folder, file), "utf8").trim()}\n`
+      return `${name} ${version} (${license})\n${text}`
+    })
+    .join(`\n${"-".repeat(80)}\n\n`)
+}
+
+const write = (file, text, mode) => {
+  writeFileSync(`${file}.new`, text)
+  if (mode !== undefined) chmodSync(`${file}.new`, mode)
+  renameSync(`${file}.new`, file)
+}
+
+const bin = async () => {
+  const input = Object.fromEntries(Object.entries(commands).filter(([, source]) => existsSync(source)))
+  if (input.hermes === undefined) throw new Error(`${commands.hermes} is not there`)
+  const { output } = await build({
+    input,
+    platform: "node",
+    // Native, or asked for only where they are installed.
+    external: ["better-sqlite3", "@parcel/watcher", "bufferutil", "utf-8-validate", "pg-native"],
+    plugins: [ascii],
+    logLevel: "warn",
+    output: {
+      dir: "dist/bin",
+      format: "cjs",
+      comments: false,
+      // Names stay: they are what spans, errors and stack traces say.
+      minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
+      entryFileNames: "[name]-[hash].cjs",
+      chunkFileNames: "[name]-[hash].cjs"
+    }
+  })
+  const chunks = output.filter((chunk) => chunk.type === "chunk")
+  write("dist/bin/package.json", `${JSON.stringify({ type: "commonjs" })}\n`)
+  write("dist/bin/THIRD-PARTY.txt", notices(chunks))
+  const loader = readFileSync("build/loader.cjs", "utf8")
+  for (const chunk of chunks.filter((chunk) => chunk.isEntry)) {
+    const text = loader.replace("__ENTRY__", chunk.fileName).replace("__VERSION__", version)
+    write(`dist/bin/${chunk.name}.js`, text, 0o755)
+  }
+  await warm(path.resolve("dist/bin/hermes.js"))
+}
+
+/** One script and one style sheet; style sheets are taken in the order in which the page's modules import them. */
+const page = async () => {
+  const folder = "src/layers/web/page"
+  if (!existsSync(`${folder}/main.tsx`)) return
+  const styles = []
+  const { output } = await build({
+    input: { app: `${folder}/main.tsx` },
+    platform: "browser",
+    logLevel: "warn",
+    plugins: [
+      {
+        name: "styles",
+        load: (id) => {
+          if (!id.endsWith(".css")) return null
+          styles.push(readFileSync(id, "utf8"))
+          return { code: "", moduleType: "js", moduleSideEffects: true }
+        }
+      }
+    ],
+    output: {
+      dir: "dist/page",
+      format: "iife",
+      minify: true,
+      comments: { legal: false },
+      entryFileNames: "app.js",
+      codeSplitting: false
+    }
+  })
+  write("dist/page/app.css", styles.join("\n"))
+  write("dist/page/THIRD-PARTY.txt", notices(output.filter((chunk) => chunk.type === "chunk")))
+  copyFileSync(`${folder}/index.html`, "dist/page/index.html")
+}
+
+const library = async () => {
+  try {
+    await run(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"])
+  } catch (error) {
+    throw new Error(`tsc: ${error.stdout ?? ""}${error.stderr ?? error}`, { cause: error })
+  }
+}
+
+const parts = { bin, page, library }
+const asked = process.argv.slice(2).filter((name) => name in parts)
+const chosen = asked.length === 0 ? Object.keys(parts) : asked
+if (!process.argv.includes("--keep")) {
+  for (const part of chosen) {
+    if (part === "library") {
+      for (const name of existsSync("dist") ? readdirSync("dist") : []) {
+        if (name !== "bin" && name !== "page" && !name.startsWith(".")) rmSync(`dist/${name}`, { recursive: true })
+      }
+    } else rmSync(`dist/${part}`, { recursive: true, force: true })
+  }
+}
+for (const part of chosen) {
+  mkdirSync("dist", { recursive: true })
+  // A source that changes while it is built is newer than the stamp.
+  const began = new Date()
+  const start = performance.now()
+  try {
+    await parts[part]()
+  } catch (error) {
+    console.error(`${part}: ${error.message}`)
+    process.exit(1)
+  }
+  writeFileSync(stamp(part), began.toISOString())
+  utimesSync(stamp(part), began, began)
+  console.log(`${part}: ${(performance.now() - start).toFixed(0)} ms`)
+}
