@@ -1,0 +1,24 @@
+/** The doors of a turn without its entrance: what `hermes-effect/fibers` shows of `Turn`. */
+export {
+  cleared,
+  current,
+  CurrentTurn,
+  delegate,
+  detach,
+  engaged,
+  exit,
+  fork,
+  forkIn,
+  forkWorker,
+  interrupt,
+  interruptSoon,
+  peek,
+  result,
+  runner,
+  TurnId,
+  TurnMismatch,
+  warnOnKeyMismatch,
+  withSessionId,
+  workerRunner
+} from "../Turn.js"
+export type { Delegate, Facts, Runner, Turn, TurnFiber } from "../Turn.js"
