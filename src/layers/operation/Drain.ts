@@ -49,7 +49,7 @@ const make = Effect.sync(() => {
         (close) => close
       ),
     items: Effect.sync(() => [...items]),
-    isDraining: Effect.sync(() => draining !== null),
+    draining: Effect.sync(() => draining),
     begin: (options) =>
       Effect.sync(() => {
         draining = { restart: (draining?.restart ?? false) || options.restart }

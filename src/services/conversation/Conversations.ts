@@ -1,4 +1,5 @@
 import { Context, type Effect } from "effect"
+import type { SessionKey } from "../session/SessionKey.js"
 import type { StateError } from "../state/StateError.js"
 import type { InboxEntry } from "./Inbox.js"
 import type { TurnRow } from "./TurnStore.js"
@@ -20,19 +21,18 @@ export class Conversations extends Context.Tag("hermes/conversation/Conversation
     /** Hands an accepted event to its conversation, on the place reserved for it. */
     readonly offer: (entry: InboxEntry) => Effect.Effect<void>
     /** Takes a place in the conversation's queue before the event is stored; false at the cap (decisions: 32). */
-    readonly reserve: (sessionKey: string) => Effect.Effect<boolean>
+    readonly reserve: (sessionKey: SessionKey) => Effect.Effect<boolean>
     /** Gives back a place whose event was not stored. */
-    readonly release: (sessionKey: string) => Effect.Effect<void>
+    readonly release: (sessionKey: SessionKey) => Effect.Effect<void>
     /** Goes on with a turn that an earlier process began. */
     readonly resume: (row: TurnRow, entry: InboxEntry) => Effect.Effect<void>
     /** `/stop` from anywhere: ends the running turn, drops what waits; false when nothing ran. */
     readonly stop: (sessionKey: string) => Effect.Effect<boolean>
     readonly views: Effect.Effect<ReadonlyArray<ConversationView>>
-    /** At boot: unbegun events are answered in order, dead turns follow decision 25. */
-    readonly recover: Effect.Effect<
-      { readonly resumed: number; readonly begun: number; readonly suspended: number },
-      StateError
-    >
+    /** At boot: dead turns follow decision 25, then unbegun events are answered in order. `unclean`: the last process did not end by itself, which counts as a strike. */
+    readonly recover: (boot: {
+      readonly unclean: boolean
+    }) => Effect.Effect<{ readonly resumed: number; readonly begun: number; readonly suspended: number }, StateError>
     /** Interrupts every running turn and waits until each is resumable. */
     readonly interruptAll: Effect.Effect<void>
   }

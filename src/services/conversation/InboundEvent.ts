@@ -45,7 +45,12 @@ export class InboundEvent extends Schema.Class<InboundEvent>("hermes/conversatio
   /** Epoch milliseconds as the platform says. */
   sentAt: Schema.Number,
   /** The session to use instead of the one that the key points to (an explicit API session). */
-  sessionId: text
+  sessionId: text,
+  /** Said in the system prompt of the session's first turn (an API request's system message). */
+  instructions: text.pipe(
+    Schema.propertySignature,
+    Schema.withConstructorDefault(() => null)
+  )
 }) {}
 
 /** Facts about one delivery of an event that are never stored: who vouches for it and what the surface can do. */

@@ -27,7 +27,8 @@ export class Drain extends Context.Tag("hermes/operation/Drain")<
     /** Counts from now until the answered effect is run: for work that is forked, so that it is counted before its fiber starts. */
     readonly open: (kind: WorkKind, label: string) => Effect.Effect<Effect.Effect<void>, Draining>
     readonly items: Effect.Effect<ReadonlyArray<WorkItem>>
-    readonly isDraining: Effect.Effect<boolean>
+    /** Null while work is taken. */
+    readonly draining: Effect.Effect<{ readonly restart: boolean } | null>
     /** Refuses new work from now on; returns at once. */
     readonly begin: (options: { readonly restart: boolean }) => Effect.Effect<void>
     /** Succeeds when no work of these kinds is left. */

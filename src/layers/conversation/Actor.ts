@@ -1,0 +1,477 @@
+/**
+ * One conversation: a mailbox, at most one running turn, and what a message does while it runs (gateway.md 3.4, 3.7).
+ *
+ * The actor is a worker and belongs to nobody. Each turn is a fiber of its own, entered from its event; the actor only
+ * hears of its end. Whatever arrives is handled one after the other, so no two decisions see the same state.
+ */
+import { Cause, Clock, Deferred, Effect, Option, Queue, Scope } from "effect"
+import * as Turn from "../../fibers/Turn.js"
+import type { Steer } from "../../services/agent/Agent.js"
+import { type Approvals, NothingToAnswer } from "../../services/approval/Approval.js"
+import * as Admission from "../../services/conversation/Admission.js"
+import * as BusyPolicy from "../../services/conversation/BusyPolicy.js"
+import type { ConversationView } from "../../services/conversation/Conversations.js"
+import type { Inbox, InboxEntry, InboxState } from "../../services/conversation/Inbox.js"
+import { InboundEvent } from "../../services/conversation/InboundEvent.js"
+import * as SlashCommand from "../../services/conversation/SlashCommand.js"
+import type { Delegation } from "../../services/delegation/Delegation.js"
+import type { Delivery } from "../../services/delivery/Delivery.js"
+import * as Notice from "../../services/delivery/Notice.js"
+import type { NoticeText, Notifier } from "../../services/delivery/Notifier.js"
+import type { Activity } from "../../services/operation/Activity.js"
+import type { Drain } from "../../services/operation/Drain.js"
+import type { Ids } from "../../services/operation/Ids.js"
+import type { BusyMode, SettingsShape } from "../../services/operation/Settings.js"
+import type { Session } from "../../services/session/Session.js"
+import type { SessionKey } from "../../services/session/SessionKey.js"
+import type { SessionStore } from "../../services/session/SessionStore.js"
+import type { Database } from "../../services/state/Database.js"
+import type { StateError } from "../../services/state/StateError.js"
+import { type Commands, elapsed } from "./Commands.js"
+import type { InterruptCause, TurnRun } from "./TurnRun.js"
+
+export type Mail =
+  /** `recovered`: an earlier process accepted it; it waits its turn and interrupts nobody. */
+  | { readonly _tag: "Event"; readonly entry: InboxEntry; readonly recovered: boolean }
+  | { readonly _tag: "Resume"; readonly turn: Turn.Turn; readonly entry: InboxEntry }
+  | { readonly _tag: "Ended"; readonly turnId: string }
+  | { readonly _tag: "Stop"; readonly stopped: Deferred.Deferred<boolean> }
+  | { readonly _tag: "Shutdown"; readonly done: Deferred.Deferred<void> }
+  | { readonly _tag: "Sweep"; readonly now: number }
+
+interface Running {
+  readonly turnId: Turn.TurnId
+  readonly entry: InboxEntry
+  readonly fiber: Turn.TurnFiber<void>
+  readonly startedAt: number
+  /** Texts sent for this turn that its agent has not taken yet. */
+  readonly steering: Array<InboxEntry>
+  readonly cause: { value: InterruptCause }
+  stopping: boolean
+}
+
+export interface ActorServices {
+  readonly settings: SettingsShape
+  readonly scope: Scope.Scope
+  readonly ids: typeof Ids.Service
+  readonly drain: typeof Drain.Service
+  readonly inbox: typeof Inbox.Service
+  readonly database: typeof Database.Service
+  readonly sessions: typeof SessionStore.Service
+  readonly approvals: typeof Approvals.Service
+  readonly delegation: typeof Delegation.Service
+  readonly delivery: typeof Delivery.Service
+  readonly notifier: typeof Notifier.Service
+  readonly activity: typeof Activity.Service
+  readonly commands: Commands
+  readonly turnRun: TurnRun
+}
+
+export interface Actor {
+  readonly key: SessionKey
+  readonly mailbox: Queue.Queue<Mail>
+  /** Places taken in its queue: events offered and not yet begun. */
+  occupied: number
+  readonly view: () => ConversationView
+  /** Ends when the actor has been idle for `idleMillis`; `retire` is called in the same step. */
+  readonly loop: Effect.Effect<void>
+}
+
+const idleMillis = 60_000
+const ackIntervalMillis = 30_000
+
+export const make = (key: SessionKey, services: ActorServices, retire: (actor: Actor) => void): Effect.Effect<Actor> =>
+  Effect.gen(function* () {
+    const { settings, ids, inbox, database, sessions, notifier, activity } = services
+    const mailbox = yield* Queue.unbounded<Mail>()
+    const pending: Array<InboxEntry> = []
+    let running: Running | null = null
+    let busyMode: BusyMode = settings.conversation.busyMode
+    let lastAck = Number.NEGATIVE_INFINITY
+    let lastActive = yield* Clock.currentTimeMillis
+    let shutdown: Deferred.Deferred<void> | null = null
+    let retired = false
+
+    const addressOf = (entry: InboxEntry) => Admission.addressOf(entry.event.source, entry.event.messageId)
+
+    const tell = (entry: InboxEntry, notice: NoticeText) =>
+      notifier.tell({ sessionKey: key, address: addressOf(entry), about: entry.id }, notice)
+
+    /** At most one acknowledgement in 30 s: they are courtesy, not answers. */
+    const acknowledge = (entry: InboxEntry, notice: NoticeText) =>
+      Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        if (!settings.conversation.busyAckEnabled || now - lastAck < ackIntervalMillis) return
+        lastAck = now
+        yield* tell(entry, notice)
+      })
+
+    /** For an event that gets no turn of its own. */
+    const lastWord = (entry: InboxEntry, outcome: string, text: string) =>
+      Effect.flatMap(Clock.currentTimeMillis, (at) =>
+        activity.publish({
+          _tag: "turn.ended",
+          at,
+          sessionKey: key,
+          sessionId: entry.event.sessionId ?? "",
+          turnId: entry.id,
+          eventId: entry.id,
+          outcome,
+          text
+        })
+      )
+
+    const settle = (entry: InboxEntry, state: InboxState, outcome: string, text: string) =>
+      Effect.zipRight(
+        database.write("inbox.settle", inbox.settle(entry.id, state, null)),
+        lastWord(entry, outcome, text)
+      )
+
+    const reply = (entry: InboxEntry, text: string) =>
+      Effect.gen(function* () {
+        const address = addressOf(entry)
+        if (text !== "" && address !== null)
+          yield* services.delivery.deliver({
+            cause: { kind: "command", id: entry.id },
+            address,
+            text,
+            via: "origin",
+            transcriptId: null,
+            replyToPerson: true
+          })
+        yield* settle(entry, "answered", "command", text)
+      })
+
+    const sessionOf = (entry: InboxEntry): Effect.Effect<Session, StateError> =>
+      Effect.gen(function* () {
+        if (entry.event.sessionId !== null) {
+          const named = yield* sessions.get(entry.event.sessionId)
+          if (named !== null) return named
+        }
+        return yield* sessions.resolve(key, entry.event.source)
+      })
+
+    /** Steering texts that the agent takes with a tool result, settled in the transaction that stores it. */
+    const takeSteer = (steering: Array<InboxEntry>): Effect.Effect<Steer | null> =>
+      Effect.gen(function* () {
+        const taken = steering.splice(0)
+        if (taken.length === 0) return null
+        actor.occupied -= taken.length
+        yield* Effect.forEach(taken, (entry) => lastWord(entry, "steered", ""), { discard: true })
+        return {
+          text: Notice.steered(taken.map((entry) => ({ text: entry.event.text, source: entry.event.source }))),
+          taken: Effect.forEach(taken, (entry) => inbox.settle(entry.id, "steered", null), { discard: true })
+        }
+      })
+
+    const start = (
+      entry: InboxEntry,
+      session: Session,
+      turn: Turn.Turn,
+      resumed: boolean,
+      close: Effect.Effect<void>
+    ) =>
+      Effect.gen(function* () {
+        const startedAt = yield* Clock.currentTimeMillis
+        const steering: Array<InboxEntry> = []
+        const cause: { value: InterruptCause } = { value: "person" }
+        const body = services.turnRun.run({
+          entry,
+          session,
+          resumed,
+          takeSteer: takeSteer(steering),
+          interruptCause: Effect.sync(() => cause.value)
+        })
+        const fiber = yield* Turn.forkWorker(
+          Turn.cleared(Admission.enter(turn)(body)).pipe(
+            Effect.ensuring(Effect.zipRight(close, Queue.offer(mailbox, { _tag: "Ended", turnId: turn.id })))
+          )
+        ).pipe(Effect.provideService(Scope.Scope, services.scope))
+        running = { turnId: turn.id, entry, fiber, startedAt, steering, cause, stopping: false }
+      })
+
+    const begin = (entry: InboxEntry): Effect.Effect<void, StateError> =>
+      Effect.gen(function* () {
+        const session = yield* sessionOf(entry)
+        if (session.suspended) {
+          yield* tell(entry, Notice.sessionSuspended())
+          return yield* settle(entry, "dropped", "suspended", Notice.sessionSuspended().text)
+        }
+        const id = Turn.TurnId.make(yield* ids.next("turn"))
+        const turn = Admission.turnOf({
+          id,
+          event: entry.event,
+          arrival: entry.arrival,
+          session,
+          sessionKey: key,
+          anchor: entry.event.messageId
+        })
+        const opened = yield* Effect.either(services.drain.open("turn", key))
+        // Draining: the event is stored and stays unbegun, so the next start answers it.
+        if (opened._tag === "Left") return
+        yield* start(entry, session, turn, false, opened.right)
+      })
+
+    /** Begins what waits first; an event whose beginning fails is answered by the next start. */
+    const next: Effect.Effect<void> = Effect.suspend(() => {
+      if (running !== null || shutdown !== null) return Effect.void
+      const entry = pending.shift()
+      if (entry === undefined) return Effect.void
+      actor.occupied -= 1
+      return begin(entry).pipe(
+        Effect.catchAll((error) =>
+          Effect.zipRight(
+            Effect.logError("a turn could not be begun", error),
+            tell(entry, Notice.failBefore({ cause: error.message }))
+          )
+        ),
+        Effect.zipRight(Effect.suspend(() => (running === null ? next : Effect.void)))
+      )
+    })
+
+    const interrupt = (run: Running): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        if (run.stopping) return Effect.void
+        run.stopping = true
+        return Turn.interruptSoon(run.fiber)
+      })
+
+    const drop = (entries: ReadonlyArray<InboxEntry>) =>
+      Effect.forEach(
+        entries,
+        (entry) => {
+          actor.occupied -= 1
+          return settle(entry, "dropped", "dropped", "")
+        },
+        { discard: true }
+      )
+
+    /** Ends the running turn and forgets what waits. */
+    const stop: Effect.Effect<boolean, StateError> = Effect.suspend(() => {
+      const run = running
+      const waiting = [...(run?.steering.splice(0) ?? []), ...pending.splice(0)]
+      return drop(waiting).pipe(Effect.zipRight(run === null ? Effect.void : interrupt(run)), Effect.as(run !== null))
+    })
+
+    const hasDelegates = (run: Running) =>
+      Effect.map(services.delegation.running, (delegates) =>
+        delegates.some((delegate) => delegate.parentTurnId === run.turnId)
+      )
+
+    const whileRunning = (entry: InboxEntry, run: Running, mode: BusyMode): Effect.Effect<void> =>
+      Effect.gen(function* () {
+        const pureText = entry.event.media.length === 0
+        const decision = BusyPolicy.decide({
+          mode,
+          pureText,
+          stopping: run.stopping,
+          hasDelegates: yield* hasDelegates(run)
+        })
+        switch (decision._tag) {
+          case "Steer": {
+            run.steering.push(entry)
+            return yield* acknowledge(entry, Notice.busySteered())
+          }
+          case "Interrupt": {
+            pending.unshift(entry)
+            yield* interrupt(run)
+            return yield* acknowledge(entry, Notice.busyInterrupting())
+          }
+          case "Queue": {
+            pending.push(entry)
+            const notice =
+              decision.because === "subagents"
+                ? Notice.busySubagents({ position: pending.length })
+                : Notice.busyQueued({ position: pending.length })
+            return yield* acknowledge(entry, notice)
+          }
+        }
+      })
+
+    const message = (entry: InboxEntry, mode: BusyMode): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        const run = running
+        if (run !== null) return whileRunning(entry, run, mode)
+        pending.push(entry)
+        return next
+      })
+
+    const status = (entry: InboxEntry) =>
+      Effect.gen(function* () {
+        const run = running
+        const waiting = pending.length + (run?.steering.length ?? 0)
+        const session =
+          entry.event.sessionId === null ? yield* sessions.peek(key) : yield* sessions.get(entry.event.sessionId)
+        const delegates = yield* services.delegation.running
+        return [
+          run === null ? "Idle." : `Working for ${yield* elapsed(run.startedAt)}.`,
+          waiting === 0 ? "Nothing waits." : `${waiting} message${waiting === 1 ? "" : "s"} waiting.`,
+          ...(delegates.length === 0
+            ? []
+            : [`${delegates.length} helper${delegates.length === 1 ? "" : "s"} at work.`]),
+          `While I work, a message does: ${busyMode}.`,
+          ...services.commands.statusLines(session)
+        ].join("\n")
+      })
+
+    const setBusy = (args: string): string => {
+      if (args === "") return `A message that comes while I work does: ${busyMode}.`
+      const mode = (["interrupt", "queue", "steer"] as const).find((known) => known === args.toLowerCase())
+      if (mode === undefined) return "Say /busy interrupt, /busy queue or /busy steer."
+      busyMode = mode
+      return `From now on a message that comes while I work does: ${mode}.`
+    }
+
+    const fresh = (entry: InboxEntry, title: string) =>
+      Effect.gen(function* () {
+        yield* stop
+        const { previous, fresh: session } = yield* sessions.reset(key, entry.event.source)
+        if (title !== "") yield* sessions.setTitle(session.id, title, "user")
+        const at = yield* Clock.currentTimeMillis
+        yield* activity.publish({ _tag: "session.changed", at, sessionKey: key, sessionId: session.id })
+        return previous === null || previous.messageCount === 0
+          ? "A new conversation."
+          : `A new conversation. The last one is "${previous.title ?? previous.id}": /resume brings it back.`
+      }).pipe(Effect.catchTags({ TitleTaken: said, SessionNotFound: said }))
+
+    const said = (error: { readonly message: string }) => Effect.succeed(error.message)
+
+    const withText = (entry: InboxEntry, text: string): InboxEntry => ({
+      ...entry,
+      event: new InboundEvent({ ...entry.event, text })
+    })
+
+    const command = (entry: InboxEntry, parsed: Extract<SlashCommand.Parsed, { readonly _tag: "Command" }>) =>
+      Effect.gen(function* () {
+        const { name, args, spec } = parsed
+        const run = running
+        if (name === "queue" || name === "steer") {
+          if (args === "") return yield* freed(entry, `Say what: ${spec.usage}.`)
+          return yield* message(withText(entry, args), name)
+        }
+        if (run !== null && spec.busy === "reject")
+          return yield* freed(entry, Notice.busyCommand({ command: name }).text)
+        switch (name) {
+          case "stop":
+            return yield* freed(entry, (yield* stop) ? "Stopped." : "Nothing was running.")
+          case "new":
+            return yield* freed(entry, yield* fresh(entry, args))
+          case "busy":
+            return yield* freed(entry, setBusy(args))
+          case "status":
+            return yield* freed(entry, yield* status(entry))
+          default:
+            return yield* freed(entry, yield* services.commands.run(name, args, entry))
+        }
+      })
+
+    /** Answers a command and gives its place in the queue back. */
+    const freed = (entry: InboxEntry, text: string) =>
+      Effect.zipRight(
+        Effect.sync(() => {
+          actor.occupied -= 1
+        }),
+        reply(entry, text)
+      )
+
+    /** A plain yes or no answers an open question of this conversation, and is no message (gateway.md 3.4). */
+    const answersQuestion = (entry: InboxEntry): Effect.Effect<boolean, StateError> =>
+      Effect.gen(function* () {
+        const word = SlashCommand.approvalWord(entry.event.text)
+        if (word === null || (yield* services.approvals.open(key)).length === 0) return false
+        const text = yield* services.commands.run(word, "", entry)
+        yield* freed(entry, text)
+        return true
+      })
+
+    const onEvent = (entry: InboxEntry, recovered: boolean): Effect.Effect<void, StateError | NothingToAnswer> =>
+      Effect.gen(function* () {
+        const parsed = SlashCommand.parse(entry.event.text)
+        switch (parsed._tag) {
+          case "Command":
+            return yield* command(entry, parsed)
+          case "Unknown":
+            return yield* freed(entry, Notice.commandUnknown({ typed: parsed.typed, closest: parsed.closest }).text)
+          case "NotACommand":
+            if (running !== null && !recovered && (yield* answersQuestion(entry))) return
+            if (recovered && running !== null) return void pending.push(entry)
+            return yield* message(entry, busyMode)
+        }
+      })
+
+    const onResume = (turn: Turn.Turn, entry: InboxEntry) =>
+      Effect.gen(function* () {
+        const session = yield* sessionOf(entry)
+        const opened = yield* Effect.either(services.drain.open("turn", key))
+        if (opened._tag === "Left") return
+        yield* start(entry, session, turn, true, opened.right)
+      })
+
+    const onEnded = (turnId: string) =>
+      Effect.gen(function* () {
+        const run = running
+        if (run === null || run.turnId !== turnId) return
+        running = null
+        // A steering text that came too late becomes a turn of its own, answered at its own message (gateway.md 1.10).
+        if (run.cause.value === "person") pending.unshift(...run.steering.splice(0))
+        if (shutdown !== null) yield* Deferred.succeed(shutdown, undefined)
+        yield* next
+      })
+
+    const handle = (mail: Mail): Effect.Effect<void, StateError | NothingToAnswer> => {
+      switch (mail._tag) {
+        case "Event":
+          return onEvent(mail.entry, mail.recovered)
+        case "Resume":
+          return onResume(mail.turn, mail.entry)
+        case "Ended":
+          return onEnded(mail.turnId)
+        case "Stop":
+          return Effect.flatMap(stop, (was) => Deferred.succeed(mail.stopped, was))
+        case "Shutdown":
+          return Effect.suspend(() => {
+            shutdown = mail.done
+            const run = running
+            if (run === null) return Deferred.succeed(mail.done, undefined)
+            run.cause.value = "shutdown"
+            return interrupt(run)
+          })
+        case "Sweep":
+          return Effect.sync(() => {
+            const idle =
+              running === null && pending.length === 0 && Option.getOrElse(mailbox.unsafeSize(), () => 0) <= 0
+            if (!idle || mail.now - lastActive < idleMillis) return
+            retired = true
+            retire(actor)
+          })
+      }
+    }
+
+    const step = Effect.flatMap(Queue.take(mailbox), (mail) =>
+      Effect.gen(function* () {
+        if (mail._tag !== "Sweep") lastActive = yield* Clock.currentTimeMillis
+        yield* handle(mail)
+      }).pipe(
+        Effect.catchAllCause((cause) =>
+          Cause.isInterruptedOnly(cause)
+            ? Effect.interrupt
+            : Effect.logError("a conversation could not handle its mail", cause)
+        )
+      )
+    )
+
+    const actor: Actor = {
+      key,
+      mailbox,
+      occupied: 0,
+      view: () => ({
+        sessionKey: key,
+        phase: running === null ? "idle" : running.stopping ? "stopping" : "running",
+        turnId: running?.turnId ?? null,
+        startedAt: running?.startedAt ?? null,
+        queued: pending.length + (running?.steering.length ?? 0)
+      }),
+      loop: Effect.whileLoop({ while: () => !retired, body: () => step, step: () => undefined })
+    }
+    return actor
+  })

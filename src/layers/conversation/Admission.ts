@@ -1,0 +1,154 @@
+import { Effect, Layer } from "effect"
+import * as Turn from "../../fibers/Turn.js"
+import { Approvals } from "../../services/approval/Approval.js"
+import { Admission, addressOf, type Receipt } from "../../services/conversation/Admission.js"
+import { Authorization } from "../../services/conversation/Authorization.js"
+import { Conversations } from "../../services/conversation/Conversations.js"
+import type { Arrival, InboundEvent } from "../../services/conversation/InboundEvent.js"
+import { Inbox } from "../../services/conversation/Inbox.js"
+import { Pairing } from "../../services/conversation/Pairing.js"
+import * as SlashCommand from "../../services/conversation/SlashCommand.js"
+import { Delivery } from "../../services/delivery/Delivery.js"
+import * as Notice from "../../services/delivery/Notice.js"
+import { type NoticeText, Notifier } from "../../services/delivery/Notifier.js"
+import { Drain } from "../../services/operation/Drain.js"
+import { Ids } from "../../services/operation/Ids.js"
+import { Settings } from "../../services/operation/Settings.js"
+import { sessionKey } from "../../services/session/SessionKey.js"
+import type { StateError } from "../../services/state/StateError.js"
+
+const make = Effect.gen(function* () {
+  const settings = yield* Settings
+  const authorization = yield* Authorization
+  const pairing = yield* Pairing
+  const inbox = yield* Inbox
+  const conversations = yield* Conversations
+  const approvals = yield* Approvals
+  const delivery = yield* Delivery
+  const notifier = yield* Notifier
+  const drain = yield* Drain
+  const ids = yield* Ids
+
+  const refuse = (event: InboundEvent, notice: NoticeText): Effect.Effect<Receipt> =>
+    Effect.gen(function* () {
+      yield* notifier.tell(
+        {
+          sessionKey: sessionKey(event.source, settings.conversation),
+          address: addressOf(event.source, event.messageId),
+          about: event.messageId ?? (yield* ids.next("event"))
+        },
+        notice
+      )
+      return { _tag: "Refused", code: notice.code, text: notice.text }
+    })
+
+  /** A stranger is told a code at most once in ten minutes; the text never goes through anybody's conversation. */
+  const offerPairing = (event: InboundEvent): Effect.Effect<Receipt, StateError> =>
+    Effect.gen(function* () {
+      const { source } = event
+      const address = addressOf(source, event.messageId)
+      if (address === null || source.userId === null) return { _tag: "Ignored", rule: "a stranger without an address" }
+      const offer = yield* pairing.offer(source.platform, source.userId, source.userName)
+      const notice =
+        offer._tag === "Offered"
+          ? Notice.pairingOffer({ code: offer.code, platform: source.platform })
+          : offer.tell
+            ? Notice.pairingRateLimited()
+            : null
+      if (notice !== null)
+        yield* delivery.deliver({
+          cause: { kind: "notice", id: `${notice.code}:${yield* ids.next("event")}` },
+          address,
+          text: notice.text,
+          via: "origin",
+          transcriptId: null,
+          replyToPerson: false
+        })
+      return { _tag: "Paired" }
+    })
+
+  /** While draining a command still acts on what runs; a message is kept for after only where it would have waited anyway. */
+  const whileDraining = (event: InboundEvent): "go on" | "keep" | "refuse" =>
+    SlashCommand.parse(event.text)._tag === "Command"
+      ? "go on"
+      : settings.conversation.busyMode === "interrupt"
+        ? "refuse"
+        : "keep"
+
+  const admit = (event: InboundEvent, arrival: Arrival): Effect.Effect<Receipt, StateError> =>
+    Effect.gen(function* () {
+      const drained = yield* drain.draining
+      const draining = drained === null ? "go on" : whileDraining(event)
+      if (drained !== null && draining === "refuse") return yield* refuse(event, Notice.drainRefused(drained))
+      const key = sessionKey(event.source, settings.conversation)
+      if (!(yield* conversations.reserve(key)))
+        return yield* refuse(event, Notice.busyFull({ waiting: settings.conversation.queueCap }))
+      const entry = yield* inbox
+        .accept(key, event, {
+          asyncDelivery: arrival.asyncDelivery,
+          marker: arrival.marker,
+          unattended: arrival.unattended,
+          workingDirectory: arrival.workingDirectory
+        })
+        .pipe(Effect.onError(() => conversations.release(key)))
+      if (entry === null) {
+        yield* conversations.release(key)
+        return { _tag: "Duplicate" }
+      }
+      if (drained !== null && draining === "keep") {
+        yield* conversations.release(key)
+        yield* notifier.tell(
+          { sessionKey: key, address: addressOf(event.source, event.messageId), about: entry.id },
+          Notice.drainQueued(drained)
+        )
+      } else yield* conversations.offer(entry)
+      return { _tag: "Accepted", eventId: entry.id, sessionKey: key }
+    })
+
+  const accept = (event: InboundEvent, arrival: Arrival): Effect.Effect<Receipt, StateError> =>
+    Effect.gen(function* () {
+      const verdict = yield* authorization.decide(event.source, arrival.authorizedUpstream)
+      switch (verdict._tag) {
+        case "Allowed":
+          return yield* admit(event, arrival)
+        case "Pair":
+          return yield* offerPairing(event)
+        case "Ignored":
+          return { _tag: "Ignored", rule: verdict.rule }
+      }
+    })
+
+  /** `approve:<id>` or `deny:<id>`; only the conversation that was asked may answer. */
+  const press = (event: InboundEvent, arrival: Arrival, value: string): Effect.Effect<Receipt, StateError> =>
+    Effect.gen(function* () {
+      const verdict = yield* authorization.decide(event.source, arrival.authorizedUpstream)
+      if (verdict._tag !== "Allowed") return { _tag: "Ignored", rule: "a stranger pressed the button" }
+      const match = /^(approve|deny):(.+)$/.exec(value)
+      if (match === null) return { _tag: "Ignored", rule: "an unknown button" }
+      const key = sessionKey(event.source, settings.conversation)
+      const open = yield* approvals.open(key)
+      const row = open.find((question) => question.id === match[2])
+      if (row === undefined) return { _tag: "Ignored", rule: "not an open question of this conversation" }
+      yield* approvals
+        .answer({
+          sessionKey: key,
+          id: row.id,
+          approve: match[1] === "approve",
+          reason: null,
+          by: event.source.userName ?? event.source.userId ?? "owner"
+        })
+        .pipe(Effect.catchTag("NothingToAnswer", () => Effect.void))
+      return { _tag: "Accepted", eventId: row.id, sessionKey: key }
+    })
+
+  return Admission.of({
+    accept: (event, arrival) => Turn.cleared(accept(event, arrival)),
+    press: (event, arrival, value) => Turn.cleared(press(event, arrival, value))
+  })
+})
+
+export const layer: Layer.Layer<
+  Admission,
+  never,
+  Settings | Authorization | Pairing | Inbox | Conversations | Approvals | Delivery | Notifier | Drain | Ids
+> = Layer.effect(Admission, make)

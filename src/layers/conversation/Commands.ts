@@ -1,0 +1,125 @@
+/** What the typed commands of a conversation do (gateway.md 3.3, 9.2). Those that move its turn or queue are the actor's own. */
+import { Clock, Effect } from "effect"
+import { addressOf } from "../../services/conversation/Admission.js"
+import type { InboxEntry } from "../../services/conversation/Inbox.js"
+import type { CommandName } from "../../services/conversation/SlashCommand.js"
+import * as SlashCommand from "../../services/conversation/SlashCommand.js"
+import { Approvals } from "../../services/approval/Approval.js"
+import { HomeChannels } from "../../services/delivery/HomeChannels.js"
+import { ModelRoute } from "../../services/agent/ModelRoute.js"
+import type { Session } from "../../services/session/Session.js"
+import { type Owner, SessionStore } from "../../services/session/SessionStore.js"
+
+/** Handled here; the rest (`stop`, `new`, `queue`, `steer`, `busy`, `status`) needs the actor's state. */
+export type PlainCommand = Exclude<CommandName, "stop" | "new" | "queue" | "steer" | "busy" | "status">
+
+export interface Commands {
+  /** The text to answer with; empty says nothing. */
+  readonly run: (name: PlainCommand, args: string, entry: InboxEntry) => Effect.Effect<string>
+  readonly statusLines: (session: Session | null) => ReadonlyArray<string>
+}
+
+/** Whose sessions an event may see: its chat's, and only its sender's own in a direct message (gateway.md 2.6). */
+export const ownerOf = (entry: InboxEntry): Owner => {
+  const { source } = entry.event
+  return {
+    platform: source.platform || source.surface || "local",
+    chatId: source.chatId,
+    userId: source.userIdAlt ?? source.userId
+  }
+}
+
+const day = (millis: number): string => new Date(millis).toISOString().slice(0, 10)
+
+const listed = (session: Session): string =>
+  `${session.title ?? "untitled"} — ${session.messageCount} messages, ${day(session.lastActivityAt)} (${session.id})`
+
+export const make = Effect.gen(function* () {
+  const approvals = yield* Approvals
+  const homes = yield* HomeChannels
+  const sessions = yield* SessionStore
+  const route = yield* ModelRoute
+
+  const answerApproval = (entry: InboxEntry, approve: boolean, reason: string) =>
+    approvals
+      .answer({
+        sessionKey: entry.key,
+        id: null,
+        approve,
+        reason: reason === "" ? null : reason,
+        by: entry.event.source.userName ?? entry.event.source.userId ?? "owner"
+      })
+      .pipe(Effect.map((row) => (approve ? `Approved: ${row.subject}` : `Denied: ${row.subject}`)))
+
+  const title = (entry: InboxEntry, args: string) =>
+    Effect.gen(function* () {
+      const session = yield* sessions.peek(entry.key)
+      if (session === null) return "There is no conversation to name yet."
+      if (args === "")
+        return session.title === null ? "This conversation has no title yet." : `This is "${session.title}".`
+      const named = yield* sessions.setTitle(session.id, args, "user")
+      return `This conversation is now called "${named.title ?? args}".`
+    })
+
+  const setHome = (entry: InboxEntry) =>
+    Effect.gen(function* () {
+      const address = addressOf(entry.event.source, null)
+      if (address === null) return "There is no chat here that I could send to."
+      yield* homes.set(address)
+      return `This is now the home channel for ${address.platform}: what nobody asked for goes here.`
+    })
+
+  const whoAmI = (entry: InboxEntry): string => {
+    const { source } = entry.event
+    return [
+      `You are ${source.userName ?? "somebody"}${source.userId === null ? "" : ` (id ${source.userId})`}.`,
+      `This is ${source.platform || source.surface || "a terminal"}, ${source.chatType}${source.chatId === null ? "" : ` ${source.chatId}`}${source.threadId === null ? "" : `, thread ${source.threadId}`}.`
+    ].join("\n")
+  }
+
+  const run = (name: PlainCommand, args: string, entry: InboxEntry) =>
+    Effect.gen(function* () {
+      switch (name) {
+        case "help":
+          return SlashCommand.helpText
+        case "start":
+          return ""
+        case "approve":
+          return yield* answerApproval(entry, true, "")
+        case "deny":
+          return yield* answerApproval(entry, false, args)
+        case "sessions": {
+          const found = yield* sessions.list({ owner: ownerOf(entry), limit: 15 })
+          return found.length === 0 ? "No conversations here yet." : found.map(listed).join("\n")
+        }
+        case "resume": {
+          if (args === "") return "Say which one: /resume NAME. /sessions lists them."
+          const session = yield* sessions.resume(entry.key, args, ownerOf(entry))
+          return `Back in "${session.title ?? session.id}" (${session.messageCount} messages).`
+        }
+        case "title":
+          return yield* title(entry, args)
+        case "sethome":
+          return yield* setHome(entry)
+        case "whoami":
+          return whoAmI(entry)
+      }
+    }).pipe(Effect.catchAll((error) => Effect.succeed(error.message)))
+
+  return {
+    run,
+    statusLines: (session) => [
+      session === null
+        ? "Conversation: a new one"
+        : `Conversation: ${session.title ?? "untitled"}, ${session.messageCount} messages`,
+      `Model: ${route.primary.provider}/${route.primary.model}`
+    ]
+  } satisfies Commands
+})
+
+/** How long ago, in words. */
+export const elapsed = (since: number): Effect.Effect<string> =>
+  Effect.map(Clock.currentTimeMillis, (now) => {
+    const seconds = Math.max(0, Math.round((now - since) / 1000))
+    return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+  })

@@ -1,0 +1,151 @@
+import { Clock, Deferred, Effect, Layer, Queue } from "effect"
+import * as Turn from "../../fibers/Turn.js"
+import { Agent } from "../../services/agent/Agent.js"
+import { ModelRoute } from "../../services/agent/ModelRoute.js"
+import { Approvals } from "../../services/approval/Approval.js"
+import { Conversations } from "../../services/conversation/Conversations.js"
+import { Inbox } from "../../services/conversation/Inbox.js"
+import { TurnStore } from "../../services/conversation/TurnStore.js"
+import { Delegation } from "../../services/delegation/Delegation.js"
+import { Delivery } from "../../services/delivery/Delivery.js"
+import { HomeChannels } from "../../services/delivery/HomeChannels.js"
+import { Notifier } from "../../services/delivery/Notifier.js"
+import { Activity } from "../../services/operation/Activity.js"
+import { Drain } from "../../services/operation/Drain.js"
+import { Ids } from "../../services/operation/Ids.js"
+import { Settings } from "../../services/operation/Settings.js"
+import { type SessionKey } from "../../services/session/SessionKey.js"
+import { SessionStore } from "../../services/session/SessionStore.js"
+import { Transcript } from "../../services/session/Transcript.js"
+import { Database } from "../../services/state/Database.js"
+import * as Actor from "./Actor.js"
+import * as Commands from "./Commands.js"
+import * as TurnRecovery from "./TurnRecovery.js"
+import * as TurnRun from "./TurnRun.js"
+
+const sweepInterval = "30 seconds"
+
+const make = Effect.gen(function* () {
+  const services: Actor.ActorServices = {
+    settings: yield* Settings,
+    scope: yield* Effect.scope,
+    ids: yield* Ids,
+    drain: yield* Drain,
+    inbox: yield* Inbox,
+    database: yield* Database,
+    sessions: yield* SessionStore,
+    approvals: yield* Approvals,
+    delegation: yield* Delegation,
+    delivery: yield* Delivery,
+    notifier: yield* Notifier,
+    activity: yield* Activity,
+    commands: yield* Commands.make,
+    turnRun: yield* TurnRun.make
+  }
+  const actors = new Map<string, Actor.Actor>()
+  const runner = yield* Turn.workerRunner<never>()
+
+  const actorOf = (key: SessionKey): Effect.Effect<Actor.Actor> =>
+    Effect.suspend(() => {
+      const known = actors.get(key)
+      if (known !== undefined) return Effect.succeed(known)
+      return Effect.flatMap(
+        Actor.make(key, services, (actor) => actors.delete(actor.key)),
+        (made) =>
+          Effect.sync(() => {
+            // Another fiber may have made one while this one was being built.
+            const raced = actors.get(key)
+            if (raced !== undefined) return raced
+            actors.set(key, made)
+            runner.fork(made.loop)
+            return made
+          })
+      )
+    })
+
+  const post = (key: SessionKey, mail: Actor.Mail) =>
+    Effect.flatMap(actorOf(key), (actor) => Queue.offer(actor.mailbox, mail))
+
+  const existing = (key: string) => actors.get(key)
+
+  yield* Turn.forkWorker(
+    Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      Effect.forEach(actors.values(), (actor) => Queue.offer(actor.mailbox, { _tag: "Sweep", now }), { discard: true })
+    ).pipe(Effect.delay(sweepInterval), Effect.forever)
+  )
+
+  const offer: (typeof Conversations.Service)["offer"] = (entry) =>
+    Effect.asVoid(post(entry.key, { _tag: "Event", entry, recovered: false }))
+
+  const resume: (typeof Conversations.Service)["resume"] = (row, entry) =>
+    Effect.asVoid(post(entry.key, { _tag: "Resume", turn: row.turn, entry }))
+
+  const recovery = yield* TurnRecovery.make
+
+  return Conversations.of({
+    offer,
+    resume,
+    reserve: (key) =>
+      Effect.map(actorOf(key), (actor) => {
+        if (actor.occupied >= services.settings.conversation.queueCap) return false
+        actor.occupied += 1
+        return true
+      }),
+    release: (key) =>
+      Effect.sync(() => {
+        const actor = existing(key)
+        if (actor !== undefined) actor.occupied -= 1
+      }),
+    stop: (key) =>
+      Effect.suspend(() => {
+        const actor = existing(key)
+        if (actor === undefined) return Effect.succeed(false)
+        return Effect.flatMap(Deferred.make<boolean>(), (stopped) =>
+          Effect.zipRight(Queue.offer(actor.mailbox, { _tag: "Stop", stopped }), Deferred.await(stopped))
+        )
+      }),
+    views: Effect.sync(() => [...actors.values()].map((actor) => actor.view())),
+    recover: ({ unclean }) =>
+      recovery.recover({
+        unclean,
+        resume,
+        offer: (entry) =>
+          Effect.flatMap(actorOf(entry.key), (actor) => {
+            actor.occupied += 1
+            return Effect.asVoid(Queue.offer(actor.mailbox, { _tag: "Event", entry, recovered: true }))
+          })
+      }),
+    interruptAll: Effect.suspend(() =>
+      Effect.forEach(
+        actors.values(),
+        (actor) =>
+          Effect.flatMap(Deferred.make<void>(), (done) =>
+            Effect.zipRight(Queue.offer(actor.mailbox, { _tag: "Shutdown", done }), Deferred.await(done))
+          ),
+        { concurrency: "unbounded", discard: true }
+      )
+    )
+  })
+})
+
+/** Needs everything that a turn touches; its actors live in the layer's scope and are built by nobody's turn. */
+export const layer: Layer.Layer<
+  Conversations,
+  never,
+  | Settings
+  | Ids
+  | Drain
+  | Inbox
+  | Database
+  | SessionStore
+  | Approvals
+  | Delegation
+  | Delivery
+  | Notifier
+  | Activity
+  | HomeChannels
+  | ModelRoute
+  | Agent
+  | TurnStore
+  | Transcript
+> = Layer.scoped(Conversations, make)

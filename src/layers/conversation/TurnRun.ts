@@ -1,0 +1,304 @@
+/** One turn of a conversation from its first row to its last: begin, agent, answer, delivery (gateway.md 3.5–3.8). */
+import { Cause, Clock, Effect, Option, Ref } from "effect"
+import * as DeliveryOrigin from "../../fibers/DeliveryOrigin.js"
+import * as Turn from "../../fibers/Turn.js"
+import { Agent, type AgentAnswer, type AgentError, type Speech, type Steer } from "../../services/agent/Agent.js"
+import * as ModelProblem from "../../services/agent/ModelProblem.js"
+import { Inbox, type InboxEntry } from "../../services/conversation/Inbox.js"
+import { type TurnOutcome, TurnStore } from "../../services/conversation/TurnStore.js"
+import * as UserText from "../../services/conversation/UserText.js"
+import { Delivery, type ReplyStream } from "../../services/delivery/Delivery.js"
+import * as Notice from "../../services/delivery/Notice.js"
+import type { DeliveryRow } from "../../services/delivery/Outbox.js"
+import { Activity } from "../../services/operation/Activity.js"
+import { Settings } from "../../services/operation/Settings.js"
+import type { Session } from "../../services/session/Session.js"
+import { isShared } from "../../services/session/SessionKey.js"
+import { Transcript } from "../../services/session/Transcript.js"
+import { Database, type Step } from "../../services/state/Database.js"
+
+/** Why a turn is being interrupted: a person's wish settles it, a shutdown leaves it to be resumed. */
+export type InterruptCause = "person" | "shutdown"
+
+export interface TurnTask {
+  readonly entry: InboxEntry
+  readonly session: Session
+  /** The rows of its beginning are there already. */
+  readonly resumed: boolean
+  readonly takeSteer: Effect.Effect<Steer | null>
+  readonly interruptCause: Effect.Effect<InterruptCause>
+}
+
+export interface TurnRun {
+  /** Never fails: whatever happens is told, stored and answered for. */
+  readonly run: (task: TurnTask) => Effect.Effect<void, never, Turn.CurrentTurn>
+}
+
+const typingDelay = "300 millis"
+const typingInterval = "2 seconds"
+/** A message that waited longer is told its age (decision 25). */
+const lateMillis = 3_600_000
+
+export const make = Effect.gen(function* () {
+  const agent = yield* Agent
+  const settings = yield* Settings
+  const database = yield* Database
+  const turns = yield* TurnStore
+  const inbox = yield* Inbox
+  const transcript = yield* Transcript
+  const delivery = yield* Delivery
+  const activity = yield* Activity
+
+  const placeOf = (task: TurnTask, turn: Turn.Turn) => ({
+    sessionKey: task.entry.key as string,
+    sessionId: task.session.id as string,
+    turnId: turn.id as string
+  })
+
+  const begin = (task: TurnTask, turn: Turn.Turn) =>
+    Effect.gen(function* () {
+      const { entry, session } = task
+      yield* Turn.warnOnKeyMismatch("dispatch", entry.key)
+      if (task.resumed) return
+      const text = UserText.of(entry.event, isShared(entry.event.source, settings.conversation))
+      const step = Effect.gen(function* () {
+        yield* turns.begin(turn, entry.id)
+        yield* inbox.settle(entry.id, "running", turn.id)
+        const [id] = yield* transcript.append(session.id, turn.id, [
+          { _tag: "user", text, platformMessageId: entry.event.messageId }
+        ])
+        return id ?? 0
+      })
+      const messageId = yield* database.write("turn.begin", step, "transcript")
+      const at = yield* Clock.currentTimeMillis
+      const place = placeOf(task, turn)
+      yield* activity.publish({
+        _tag: "message.stored",
+        at,
+        sessionKey: place.sessionKey,
+        sessionId: place.sessionId,
+        messageId,
+        role: "user",
+        text
+      })
+    })
+
+  /** The growing reply: opened with the first words, on surfaces that can edit. */
+  const speechTo = (address: DeliveryOrigin.Address | null, turn: Turn.Turn) =>
+    Effect.gen(function* () {
+      const opened = yield* Ref.make<Option.Option<ReplyStream | null>>(Option.none())
+      if (address === null) return { speech: silent, started: Effect.succeed(null) }
+      const stream = Effect.flatMap(
+        Ref.get(opened),
+        Option.match({
+          onSome: Effect.succeed,
+          onNone: () =>
+            delivery
+              .stream({ cause: { kind: "turn", id: turn.id }, address, via: "origin", replyToPerson: true })
+              .pipe(Effect.tap((made) => Ref.set(opened, Option.some(made))))
+        })
+      )
+      const current = Effect.map(Ref.get(opened), Option.getOrNull)
+      return {
+        speech: {
+          update: (text: string) => Effect.flatMap(stream, (reply) => reply?.update(text) ?? Effect.void),
+          segment: Effect.flatMap(current, (reply) => reply?.segment ?? Effect.void)
+        },
+        started: Effect.flatMap(current, (reply) => reply?.started ?? Effect.succeed(null))
+      }
+    })
+
+  const typing = (address: DeliveryOrigin.Address) =>
+    delivery
+      .typing(address)
+      .pipe(Effect.zipRight(Effect.sleep(typingInterval)), Effect.forever, Effect.delay(typingDelay))
+
+  /** The last transaction of a turn that spoke: its text, what it owes to the books, and its delivery before it leaves. */
+  const answer = (
+    task: TurnTask,
+    turn: Turn.Turn,
+    said: { readonly text: string; readonly finishReason: string; readonly bookkeeping: Step<void> },
+    outcome: TurnOutcome,
+    started: DeliveryRow | null
+  ) =>
+    Effect.gen(function* () {
+      const { entry, session } = task
+      const place = placeOf(task, turn)
+      const address = DeliveryOrigin.chat(turn.origin)
+      const settle = Effect.zipRight(
+        turns.end(turn.id, outcome),
+        inbox.settle(entry.id, outcome === "answered" ? "answered" : "failed", turn.id)
+      )
+      const prepare =
+        address === null
+          ? null
+          : yield* delivery.prepare({
+              cause: { kind: "turn", id: turn.id },
+              address,
+              text: said.text,
+              via: "origin",
+              replyToPerson: true
+            })
+      const stored = yield* database.write(
+        "turn.answer",
+        Effect.gen(function* () {
+          yield* said.bookkeeping
+          const [id] = yield* transcript.append(session.id, turn.id, [
+            { _tag: "assistant", text: said.text, reasoning: null, toolCalls: [], finishReason: said.finishReason }
+          ])
+          const messageId = id ?? 0
+          if (prepare === null) {
+            yield* settle
+            return { messageId, rows: [] }
+          }
+          yield* turns.answering(turn.id)
+          return { messageId, rows: yield* prepare(messageId) }
+        }),
+        "transcript"
+      )
+      const at = yield* Clock.currentTimeMillis
+      yield* activity.publish({
+        _tag: "message.stored",
+        at,
+        sessionKey: place.sessionKey,
+        sessionId: place.sessionId,
+        messageId: stored.messageId,
+        role: "assistant",
+        text: said.text
+      })
+      if (prepare !== null) {
+        yield* started === null ? delivery.dispatch(stored.rows) : delivery.finishStream(started, stored.rows)
+        yield* database.write("turn.end", settle)
+      }
+      yield* ended(task, turn, outcome, said.text)
+    })
+
+  const ended = (task: TurnTask, turn: Turn.Turn, outcome: string, text: string) =>
+    Effect.flatMap(Clock.currentTimeMillis, (at) =>
+      activity.publish({
+        _tag: "turn.ended",
+        at,
+        ...placeOf(task, turn),
+        eventId: task.entry.id,
+        outcome,
+        text
+      })
+    )
+
+  /** What was interrupted by a person is over; what a shutdown interrupted stays open and is resumed. */
+  const interrupted = (task: TurnTask, turn: Turn.Turn) =>
+    Effect.gen(function* () {
+      const cause = yield* task.interruptCause
+      if (cause === "person")
+        yield* database.write(
+          "turn.interrupted",
+          Effect.zipRight(turns.end(turn.id, "interrupted"), inbox.settle(task.entry.id, "interrupted", turn.id))
+        )
+      yield* ended(task, turn, cause === "person" ? "interrupted" : "resumable", "")
+    }).pipe(Effect.catchAll((error) => Effect.logError("an interrupted turn could not be settled", error)))
+
+  const words = (said: AgentAnswer, waitedMillis: number): string => {
+    const text = said.text.trim() === "" ? Notice.replyEmpty().text : said.text
+    const notes = [
+      ...(said.exit === "truncated" ? [Notice.replyTruncated().text] : []),
+      ...(said.spokenBy === null ? [] : [Notice.spokenByFallback({ backend: said.spokenBy }).text])
+    ]
+    const late = waitedMillis > lateMillis ? [Notice.replyLate({ ageMillis: waitedMillis }).text] : []
+    return [...late, text, ...notes].join("\n\n")
+  }
+
+  const problemText = (error: AgentError, state: { readonly acted: boolean; readonly messages: number }): string => {
+    const problem =
+      error._tag === "ModelError" ? ModelProblem.describe(error, state.messages) : { cause: error.message, next: "" }
+    const cause = `${problem.cause} ${problem.next}`.trim()
+    return (state.acted ? Notice.failAfter({ cause }) : Notice.failBefore({ cause })).text
+  }
+
+  /** When the transcript cannot be read it is not known that nothing was done, so the person is told to check. */
+  const failedAt = (task: TurnTask, turn: Turn.Turn) =>
+    transcript.load(task.session.id).pipe(
+      Effect.map((rows) => ({
+        acted: rows.some((row) => row.turnId === turn.id && row.message._tag === "tool"),
+        messages: rows.length
+      })),
+      Effect.catchAll((error) =>
+        Effect.as(Effect.logWarning("the transcript of a failed turn cannot be read", error), {
+          acted: true,
+          messages: 0
+        })
+      )
+    )
+
+  const work = (task: TurnTask, turn: Turn.Turn) =>
+    Effect.gen(function* () {
+      const address = DeliveryOrigin.chat(turn.origin)
+      const place = placeOf(task, turn)
+      yield* begin(task, turn)
+      const startedAt = yield* Clock.currentTimeMillis
+      yield* activity.publish({
+        _tag: "turn.started",
+        at: startedAt,
+        ...place,
+        eventId: task.entry.id,
+        parentTurnId: null,
+        platform: task.entry.event.source.platform
+      })
+      if (address !== null) yield* Turn.fork(typing(address))
+      const { speech, started } = yield* speechTo(address, turn)
+      const spoken = yield* Effect.either(
+        agent.run({
+          session: task.session,
+          takeSteer: task.takeSteer,
+          speech,
+          maxTurns: settings.agent.maxTurns,
+          instructions: task.entry.event.instructions
+        })
+      )
+      if (spoken._tag === "Right")
+        return yield* answer(
+          task,
+          turn,
+          {
+            text: words(spoken.right, startedAt - task.entry.acceptedAt),
+            finishReason: spoken.right.exit === "answered" ? "stop" : spoken.right.exit,
+            bookkeeping: spoken.right.bookkeeping
+          },
+          "answered",
+          yield* started
+        )
+      yield* Effect.logWarning("a turn failed", spoken.left)
+      yield* answer(
+        task,
+        turn,
+        {
+          text: problemText(spoken.left, yield* failedAt(task, turn)),
+          finishReason: "error",
+          bookkeeping: Effect.void
+        },
+        "failed",
+        yield* started
+      )
+    })
+
+  /** Nothing could be stored any more, or a defect: said in the log and to whoever watches; the open turn is resumed at the next start. */
+  const broken = (task: TurnTask, turn: Turn.Turn, cause: Cause.Cause<{ readonly message: string }>) =>
+    Effect.gen(function* () {
+      yield* Effect.logError("a turn broke off", cause)
+      const text = Notice.failAfter({ cause: "something went wrong inside; it was logged" }).text
+      yield* ended(task, turn, "failed", text)
+    })
+
+  return {
+    run: (task) =>
+      Effect.flatMap(Turn.current, (turn) =>
+        work(task, turn).pipe(
+          Effect.onInterrupt(() => interrupted(task, turn)),
+          Effect.catchAllCause((cause) =>
+            Cause.isInterruptedOnly(cause) ? Effect.interrupt : broken(task, turn, cause)
+          )
+        )
+      )
+  } satisfies TurnRun
+})
+
+const silent: Speech = { update: () => Effect.void, segment: Effect.void }
