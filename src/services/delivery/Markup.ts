@@ -5,7 +5,7 @@ export interface Span {
   readonly end: number
 }
 
-/** A fenced block. Its content is `[contentStart, contentEnd)`; an unclosed one goes on to the end of the text. */
+/** A fenced block up to the marker that closes it. Its content is `[contentStart, contentEnd)`; an unclosed one goes on to the end of the text. */
 export interface Fence extends Span {
   readonly contentStart: number
   readonly contentEnd: number
@@ -23,26 +23,27 @@ export interface Markup {
 
 export const none: Markup = { fences: [], spans: [] }
 
-/** Longer ones are no fences of ours, so that closing and opening one again always has room. */
+/** A longer run of backticks is no fence of ours, so that closing and opening one again always has room. */
 const longestMarker = 8
+/** A longer info string is not repeated when a fence is opened again. */
 const longestInfo = 40
-const longestLine = 64
 /** A newline and the longest marker. */
 export const longestClosing = longestMarker + 1
 
-const opening = /^ {0,3}(`{3,}|~{3,})[ \t]*([^`\n]*?)[ \t\r]*$/
+const opening = /^ {0,3}(`{3,}|~{3,})/
+const closing = /^ {0,3}(`{3,}|~{3,})(?=[ \t\r]*$)/
 
 const opens = (line: string): { readonly marker: string; readonly info: string } | null => {
-  if (line.length > longestLine) return null
-  const [, marker, info] = opening.exec(line) ?? []
-  return marker !== undefined && info !== undefined && marker.length <= longestMarker && info.length <= longestInfo
-    ? { marker, info }
-    : null
+  const [whole, marker] = opening.exec(line) ?? []
+  if (whole === undefined || marker === undefined || marker.length > longestMarker) return null
+  const info = line.slice(whole.length).trim()
+  return info.includes("`") ? null : { marker, info: info.length <= longestInfo ? info : "" }
 }
 
-const closes = (line: string, marker: string): boolean => {
-  const bare = line.length > longestLine ? "" : line.trim()
-  return bare.length >= marker.length && bare === (marker[0] ?? "").repeat(bare.length) && !/^ {4}/.test(line)
+/** Units of `line` up to the end of a marker that closes `marker`; 0 when it does not. */
+const closes = (line: string, marker: string): number => {
+  const [whole, found] = closing.exec(line) ?? []
+  return whole !== undefined && found !== undefined && found.startsWith(marker) ? whole.length : 0
 }
 
 /** Inline code of one paragraph: a run of backticks up to the next run of the same length. */
@@ -80,8 +81,9 @@ export const parse = (text: string): Markup => {
     const next = newline === -1 ? text.length : newline + 1
     const line = text.slice(at, end)
     if (open !== null) {
-      if (closes(line, open.marker)) {
-        fences.push({ ...open, contentEnd: at, end: next, closed: true })
+      const closed = closes(line, open.marker)
+      if (closed > 0) {
+        fences.push({ ...open, contentEnd: at, end: at + closed, closed: true })
         open = null
         paragraph = next
       }
@@ -124,14 +126,11 @@ export const spanAt = (markup: Markup, at: number): Span | null => {
   return span !== null && at < span.end ? span : null
 }
 
-/** Not inside inline code, nor inside or right next to a line that opens or closes a fence from within. */
-export const mayBreak = (markup: Markup, at: number): boolean => {
-  const fence = fenceAt(markup, at)
-  return fence === null ? spanAt(markup, at) === null : at > fence.contentStart && at < fence.contentEnd
-}
+const fenceLike = /^ {0,3}(```|~~~)/
 
-/** Is the line before `at` one that closes a fence? */
-export const endsWithFence = (markup: Markup, at: number): boolean => {
-  const fence = lastBefore(markup.fences, at)
-  return fence !== null && fence.closed && fence.end === at
+/** Not inside inline code, nor in or right beside a line that opens or closes a fence, nor where a new line would make a fence. */
+export const mayBreak = (markup: Markup, text: string, at: number): boolean => {
+  const fence = fenceAt(markup, at)
+  if (fence !== null) return at > fence.contentStart && at < fence.contentEnd
+  return spanAt(markup, at) === null && (text[at - 1] === "\n" || !fenceLike.test(text.slice(at, at + 6)))
 }

@@ -63,59 +63,56 @@ const graphemeBoundary = (text: string, from: number, to: number): number => {
 /** A forced cut that would fall on or into the line that opens or closes a fence, moved out of it. */
 const besideFenceLine = (markup: Markup.Markup, from: number, at: number): number => {
   const fence = Markup.fenceAt(markup, at)
-  if (fence === null || Markup.mayBreak(markup, at)) return at
+  if (fence === null || (at > fence.contentStart && at < fence.contentEnd)) return at
   const outside = at <= fence.contentStart ? fence.start : fence.contentEnd - 1
   return outside > from ? outside : at
 }
 
-/** Where to cut `text[from…]`, at most at `closed` inside a fence and at most at `open` outside of one. */
-const cut = (text: string, markup: Markup.Markup, from: number, open: number, closed: number): number => {
-  const window = text.slice(from, open)
-  const allowed = (at: number): boolean =>
-    at > from && (at <= closed || Markup.fenceAt(markup, at) === null) && Markup.mayBreak(markup, at)
+/** Where to cut `text[from…]`, at most at `to`. */
+const cut = (text: string, markup: Markup.Markup, from: number, to: number): number => {
+  const window = text.slice(from, to)
   const backwards = (mark: string, floor: number): number => {
     for (let at = window.lastIndexOf(mark); at >= floor; at = at === 0 ? -1 : window.lastIndexOf(mark, at - 1)) {
-      if (allowed(from + at + 1)) return from + at + 1
+      if (Markup.mayBreak(markup, text, from + at + 1)) return from + at + 1
     }
     return -1
   }
   for (const at of [backwards("\n", window.length >> 1), backwards(" ", 0), backwards("\n", 0)])
     if (at !== -1) return at
-  const end = Markup.fenceAt(markup, open) === null ? open : closed
-  const span = Markup.spanAt(markup, end)
+  const span = Markup.spanAt(markup, to)
   if (span !== null && span.start > from) return span.start
-  return besideFenceLine(markup, from, graphemeBoundary(text, from, end))
+  return besideFenceLine(markup, from, graphemeBoundary(text, from, to))
 }
 
-const fits = (text: string, from: number, room: number, unit: Limit["lengthUnit"]): boolean =>
-  reach(text, from, room, unit) === text.length
-
-const reopened = (fence: Markup.Fence): string => `${fence.marker}${fence.info}\n`
-const closing = (fence: Markup.Fence): string => `\n${fence.marker}`
-
 interface Uncounted extends Omit<Piece, "text"> {
-  /** The piece ends with a line that must stand alone, so its counter goes below. */
-  readonly endsInFence: boolean
+  /** Its last line closes a fence and must stand alone, so the counter goes below. */
+  readonly endsWithFence: boolean
+}
+
+const reopened = (fence: Markup.Fence | null): string => (fence === null ? "" : `${fence.marker}${fence.info}\n`)
+
+/** Closed by what the piece itself is read as: a cut can make a fence of what was none, and end one early. */
+const closed = (piece: Omit<Piece, "text" | "suffix">): Uncounted => {
+  const sent = piece.prefix + piece.body
+  const last = Markup.parse(sent).fences.at(-1)
+  const suffix = last === undefined || last.closed ? "" : `\n${last.marker}`
+  const endsWithFence = last !== undefined && (!last.closed || sent.slice(last.end).trim() === "")
+  return { ...piece, suffix, endsWithFence }
 }
 
 const cutAll = (text: string, markup: Markup.Markup, limit: Limit, reserve: number): ReadonlyArray<Uncounted> => {
-  const unit = limit.lengthUnit
   const out: Array<Uncounted> = []
   for (let from = 0; from < text.length;) {
-    const entered = Markup.fenceAt(markup, from)
-    const prefix = entered === null ? "" : reopened(entered)
-    const room = limit.maxMessageLength - reserve - measure(prefix, unit)
-    const unclosed = Markup.fenceAt(markup, text.length)
-    const rest = unclosed === null ? "" : closing(unclosed)
-    const last = fits(text, from, room - rest.length, unit)
-    const to = last
-      ? text.length
-      : cut(text, markup, from, reach(text, from, room, unit), reach(text, from, room - Markup.longestClosing, unit))
-    const left = last ? unclosed : Markup.fenceAt(markup, to)
-    const separator = !last && (text[to - 1] === "\n" || text[to - 1] === " ") ? text.slice(to - 1, to) : ""
-    const body = text.slice(from, to - separator.length)
-    const suffix = left === null ? "" : closing(left)
-    out.push({ prefix, body, separator, suffix, endsInFence: suffix !== "" || Markup.endsWithFence(markup, to) })
+    const prefix = reopened(Markup.fenceAt(markup, from))
+    const end = reach(
+      text,
+      from,
+      limit.maxMessageLength - reserve - measure(prefix, limit.lengthUnit),
+      limit.lengthUnit
+    )
+    const to = end === text.length ? end : cut(text, markup, from, end)
+    const separator = to < text.length && (text[to - 1] === "\n" || text[to - 1] === " ") ? text.slice(to - 1, to) : ""
+    out.push(closed({ prefix, body: text.slice(from, to - separator.length), separator }))
     from = to
   }
   return out
@@ -125,18 +122,26 @@ const counter = (index: number, of: number, ownLine: boolean): string => `${ownL
 
 /** The pieces of `text`; one with nothing added when it fits. No piece is longer than the limit. */
 export const pieces = (text: string, limit: Limit): ReadonlyArray<Piece> => {
-  const whole: Piece = { prefix: "", body: text, separator: "", suffix: "", text }
-  if (fits(text, 0, limit.maxMessageLength, limit.lengthUnit)) return [whole]
+  if (reach(text, 0, limit.maxMessageLength, limit.lengthUnit) === text.length) {
+    return [{ prefix: "", body: text, separator: "", suffix: "", text }]
+  }
   if (limit.maxMessageLength < roomy) {
-    return cutAll(text, Markup.none, limit, 0).map((piece) => ({ ...piece, text: piece.body }))
+    return cutAll(text, Markup.none, limit, 0).map(({ prefix, body, separator }) => ({
+      prefix,
+      body,
+      separator,
+      suffix: "",
+      text: body
+    }))
   }
   const markup = Markup.parse(text)
-  for (let reserve = 10; ; reserve += 2) {
-    const cuts = cutAll(text, markup, limit, reserve)
-    if (counter(cuts.length, cuts.length, false).length > reserve) continue
-    return cuts.map(({ endsInFence, ...piece }, index) => ({
+  for (let digits = 3; ; digits += 1) {
+    const counted = counter(10 ** digits - 1, 10 ** digits - 1, false).length
+    const cuts = cutAll(text, markup, limit, counted + Markup.longestClosing)
+    if (cuts.length >= 10 ** digits) continue
+    return cuts.map(({ endsWithFence, ...piece }, index) => ({
       ...piece,
-      text: piece.prefix + piece.body + piece.suffix + counter(index + 1, cuts.length, endsInFence)
+      text: piece.prefix + piece.body + piece.suffix + counter(index + 1, cuts.length, endsWithFence)
     }))
   }
 }
