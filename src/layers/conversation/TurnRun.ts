@@ -87,7 +87,7 @@ export const make = Effect.gen(function* () {
   const speechTo = (address: DeliveryOrigin.Address | null, turn: Turn.Turn) =>
     Effect.gen(function* () {
       const opened = yield* Ref.make<Option.Option<ReplyStream | null>>(Option.none())
-      if (address === null) return { speech: silent, started: Effect.succeed(null) }
+      if (address === null) return { speech: silent, started: Effect.succeed(null), abandon: Effect.void }
       const stream = Effect.flatMap(
         Ref.get(opened),
         Option.match({
@@ -104,7 +104,8 @@ export const make = Effect.gen(function* () {
           update: (text: string) => Effect.flatMap(stream, (reply) => reply?.update(text) ?? Effect.void),
           segment: Effect.flatMap(current, (reply) => reply?.segment ?? Effect.void)
         },
-        started: Effect.flatMap(current, (reply) => reply?.started ?? Effect.succeed(null))
+        started: Effect.flatMap(current, (reply) => reply?.started ?? Effect.succeed(null)),
+        abandon: Effect.flatMap(current, (reply) => reply?.abandon ?? Effect.void)
       }
     })
 
@@ -137,7 +138,8 @@ export const make = Effect.gen(function* () {
               address,
               text: said.text,
               via: "origin",
-              replyToPerson: true
+              replyToPerson: true,
+              ...(started === null ? {} : { grown: started })
             })
       const stored = yield* database.write(
         "turn.answer",
@@ -166,10 +168,10 @@ export const make = Effect.gen(function* () {
         role: "assistant",
         text: said.text
       })
-      if (prepare !== null) {
-        yield* started === null ? delivery.dispatch(stored.rows) : delivery.finishStream(started, stored.rows)
-        yield* database.write("turn.end", settle)
-      }
+      if (prepare !== null)
+        yield* started === null
+          ? delivery.dispatch(stored.rows, [], settle)
+          : delivery.finishStream(started, stored.rows, settle)
       yield* ended(task, turn, outcome, said.text)
     })
 
@@ -244,15 +246,17 @@ export const make = Effect.gen(function* () {
         platform: task.entry.event.source.platform
       })
       if (address !== null) yield* Turn.fork(typing(address))
-      const { speech, started } = yield* speechTo(address, turn)
+      const { speech, started, abandon } = yield* speechTo(address, turn)
       const spoken = yield* Effect.either(
-        agent.run({
-          session: task.session,
-          takeSteer: task.takeSteer,
-          speech,
-          maxTurns: settings.agent.maxTurns,
-          instructions: task.entry.event.instructions
-        })
+        agent
+          .run({
+            session: task.session,
+            takeSteer: task.takeSteer,
+            speech,
+            maxTurns: settings.agent.maxTurns,
+            instructions: task.entry.event.instructions
+          })
+          .pipe(Effect.onInterrupt(() => abandon))
       )
       if (spoken._tag === "Right")
         return yield* answer(

@@ -4,14 +4,7 @@ import type { AdapterState } from "../../services/adapter/Adapter.js"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import { Conversations } from "../../services/conversation/Conversations.js"
 import { Drain, type WorkItem, type WorkKind } from "../../services/operation/Drain.js"
-import {
-  GatewayStatus,
-  Health,
-  HealthBrief,
-  HealthDetail,
-  type PlatformStatus,
-  type WorkCounts
-} from "../../services/operation/Health.js"
+import { Health, type PlatformStatus, type WorkCounts } from "../../services/operation/Health.js"
 
 /** What only the program knows about itself. */
 export interface Facts {
@@ -59,27 +52,27 @@ const make = (facts: Facts) =>
     const brief = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       return {
-        status: (yield* drain.isDraining) ? ("draining" as const) : ("ok" as const),
+        status: (yield* drain.draining) !== null ? ("draining" as const) : ("ok" as const),
         version: facts.version,
         uptime: Math.max(0, now - startedAt) / 1000
       }
     })
 
     return Health.of({
-      brief: Effect.map(brief, (said) => new HealthBrief(said)),
+      brief,
       detail: Effect.gen(function* () {
         const { rss, heapUsed, external } = process.memoryUsage()
-        return new HealthDetail({
+        return {
           ...(yield* brief),
           pid: process.pid,
           memory: { rss, heapUsed, external },
           work: yield* work,
           platforms: yield* platforms,
-          conversations: [...(yield* conversations.views)]
-        })
+          conversations: yield* conversations.views
+        }
       }),
       status: Effect.gen(function* () {
-        return new GatewayStatus({
+        return {
           gateway: {
             running: true,
             pid: process.pid,
@@ -91,7 +84,7 @@ const make = (facts: Facts) =>
           platforms: yield* platforms,
           jobs: yield* facts.jobs,
           paused: yield* facts.paused
-        })
+        }
       }),
       announce: (address) => Ref.set(url, address)
     })

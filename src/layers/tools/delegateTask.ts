@@ -40,6 +40,7 @@ export const layer: Layer.Layer<never, never, Delegation | ToolRegistry> = Layer
       Tool.make({
         name: "delegate_task",
         toolset: "delegation",
+        deadline: "own",
         description,
         parameters: Parameters,
         preview: (args) => args.goal ?? args.tasks?.map((task) => task.goal).join(" · ") ?? "",
