@@ -23,7 +23,7 @@ export const PlatformStatus = Schema.Struct({
 export type PlatformStatus = typeof PlatformStatus.Type
 
 /** What `hermes status` shows (contract §2). */
-export class GatewayStatus extends Schema.Class<GatewayStatus>("hermes/operation/GatewayStatus")({
+export const GatewayStatus = Schema.Struct({
   gateway: Schema.Struct({
     running: Schema.Boolean,
     pid: Schema.NullOr(Schema.Int),
@@ -35,17 +35,19 @@ export class GatewayStatus extends Schema.Class<GatewayStatus>("hermes/operation
   platforms: Schema.Array(PlatformStatus),
   jobs: Schema.Struct({ scheduled: Schema.Int, next: Schema.NullOr(Instant) }),
   paused: Schema.Boolean
-}) {}
+}).annotations({ identifier: "GatewayStatus" })
+export type GatewayStatus = typeof GatewayStatus.Type
 
 /** Alive, and what it is: said to anybody who asks. `uptime` is in seconds. */
-export class HealthBrief extends Schema.Class<HealthBrief>("hermes/operation/HealthBrief")({
+export const HealthBrief = Schema.Struct({
   status: HealthState,
   version: Schema.String,
   uptime: Schema.Number
-}) {}
+}).annotations({ identifier: "HealthBrief" })
+export type HealthBrief = typeof HealthBrief.Type
 
 /** What an operator looks at first. Sizes are bytes. */
-export class HealthDetail extends Schema.Class<HealthDetail>("hermes/operation/HealthDetail")({
+export const HealthDetail = Schema.Struct({
   status: HealthState,
   version: Schema.String,
   uptime: Schema.Number,
@@ -62,7 +64,8 @@ export class HealthDetail extends Schema.Class<HealthDetail>("hermes/operation/H
       queued: Schema.Int
     })
   )
-}) {}
+}).annotations({ identifier: "HealthDetail" })
+export type HealthDetail = typeof HealthDetail.Type
 
 /** How the gateway is and what it does, as facts of this moment; asking touches no disk. */
 export class Health extends Context.Tag("hermes/operation/Health")<

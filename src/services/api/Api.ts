@@ -1,0 +1,35 @@
+import * as HttpApi from "@effect/platform/HttpApi"
+import * as OpenApi from "@effect/platform/OpenApi"
+import { ActivityEvent } from "../operation/Activity.js"
+import { BadRequest, ErrorBody, Forbidden, Internal, TooLarge, Unauthorized, Unavailable } from "./ApiError.js"
+import { ApprovalQuestions } from "./Approvals.js"
+import { CompletionChunk, Completions } from "./Completions.js"
+import { Deliveries } from "./Deliveries.js"
+import { Liveness, Operation } from "./Operation.js"
+import { PairingCodes } from "./Pairing.js"
+import { Sessions } from "./Sessions.js"
+import { finish } from "./Specification.js"
+
+/** The HTTP surface, defined once: server, specification, documentation and the command's client come from it (contract §4). */
+export const Api = HttpApi.make("hermes-effect")
+  .add(Liveness)
+  .add(Operation)
+  .add(Completions)
+  .add(Sessions)
+  .add(ApprovalQuestions)
+  .add(Deliveries)
+  .add(PairingCodes)
+  .addError(BadRequest)
+  .addError(Unauthorized)
+  .addError(Forbidden)
+  .addError(TooLarge)
+  .addError(Internal)
+  .addError(Unavailable)
+  .annotate(HttpApi.AdditionalSchemas, [
+    ActivityEvent.annotations({ identifier: "ActivityEvent" }),
+    CompletionChunk,
+    ErrorBody
+  ])
+  .annotate(OpenApi.Title, "hermes-effect")
+  .annotate(OpenApi.Transform, finish)
+  .annotate(OpenApi.Description, "The agent gateway's API. Every error is `{error: {code, message, issues?}}`.")

@@ -1,0 +1,92 @@
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as OpenApi from "@effect/platform/OpenApi"
+import { Schema } from "effect"
+import { CauseKind, type DeliveryRow, DeliveryState, Via } from "../delivery/Outbox.js"
+import { Instant } from "../operation/Instant.js"
+import { NotFound } from "./ApiError.js"
+import { Authentication } from "./Caller.js"
+import { Limit } from "./Parameters.js"
+
+const text = Schema.NullOr(Schema.String)
+
+/** A delivery as `hermes deliveries list` shows it (contract §2). */
+export const DeliveryView = Schema.Struct({
+  id: Schema.String,
+  cause: Schema.Struct({ kind: CauseKind, id: Schema.String }),
+  platform: Schema.String,
+  chatId: Schema.String,
+  threadId: text,
+  part: Schema.Int,
+  parts: Schema.Int,
+  text: Schema.String,
+  state: DeliveryState,
+  via: Via,
+  platformMessageId: text,
+  attempts: Schema.Int,
+  createdAt: Instant,
+  settledAt: Schema.NullOr(Instant),
+  reason: text,
+  resendOf: text
+}).annotations({ identifier: "Delivery" })
+export type DeliveryView = typeof DeliveryView.Type
+
+export const deliveryView = (row: DeliveryRow): DeliveryView => ({
+  id: row.id,
+  cause: row.cause,
+  platform: row.address.platform,
+  chatId: row.address.chatId,
+  threadId: row.address.threadId,
+  part: row.part,
+  parts: row.parts,
+  text: row.text,
+  state: row.state,
+  via: row.via,
+  platformMessageId: row.platformMessageId,
+  attempts: row.attempts,
+  createdAt: row.createdAt,
+  settledAt: row.settledAt,
+  reason: row.reason,
+  resendOf: row.resendOf
+})
+
+export const SendBody = Schema.Struct({ target: Schema.NonEmptyString, text: Schema.NonEmptyString })
+
+/** What became of one message out: its first part, and all of them. `problem` says what went wrong. */
+export const SendResult = Schema.Struct({
+  delivery: DeliveryView,
+  deliveries: Schema.Array(DeliveryView),
+  ok: Schema.Boolean,
+  problem: text
+}).annotations({ identifier: "SendResult" })
+
+const TargetView = Schema.Struct({
+  target: Schema.String,
+  platform: Schema.String,
+  chatId: Schema.String,
+  threadId: text,
+  name: text,
+  home: Schema.Boolean
+}).annotations({ identifier: "Target" })
+export type TargetView = typeof TargetView.Type
+
+/** The outbox, and messages out. */
+export const Deliveries = HttpApiGroup.make("deliveries")
+  .add(
+    HttpApiEndpoint.get("list", "/api/deliveries")
+      .setUrlParams(Schema.Struct({ state: Schema.optional(DeliveryState), limit: Limit(50, 500) }))
+      .addSuccess(Schema.Array(DeliveryView))
+  )
+  .add(
+    HttpApiEndpoint.post("send", "/api/send")
+      .setPayload(SendBody)
+      .addSuccess(SendResult)
+      .addError(NotFound)
+      .annotate(OpenApi.Summary, "Sends one message to `platform` or `platform:chat[:thread]`")
+  )
+  .add(
+    HttpApiEndpoint.get("targets", "/api/targets")
+      .addSuccess(Schema.Array(TargetView))
+      .annotate(OpenApi.Summary, "Home channels and the chats that this home has met")
+  )
+  .middleware(Authentication)

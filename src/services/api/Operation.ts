@@ -1,0 +1,45 @@
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as OpenApi from "@effect/platform/OpenApi"
+import { Schema } from "effect"
+import { GatewayStatus, HealthBrief, HealthDetail } from "../operation/Health.js"
+import { Authentication } from "./Caller.js"
+import { answersWithEvents } from "./EventStream.js"
+import { Instant } from "../operation/Instant.js"
+
+/** Is it alive? The one question that needs no key. */
+export const Liveness = HttpApiGroup.make("liveness").add(
+  HttpApiEndpoint.get("health", "/health").addSuccess(HealthBrief).annotate(OpenApi.Summary, "Alive; needs no key")
+)
+
+const prometheus = HttpApiSchema.Text({ contentType: "text/plain; version=0.0.4; charset=utf-8" })
+const events = HttpApiSchema.Text({ contentType: "text/event-stream" })
+
+/** How the gateway is, what it does and what happens in it. */
+export const Operation = HttpApiGroup.make("operation")
+  .add(HttpApiEndpoint.get("detail", "/health/detailed").addSuccess(HealthDetail))
+  .add(
+    HttpApiEndpoint.get("metrics", "/metrics")
+      .addSuccess(prometheus)
+      .annotate(OpenApi.Summary, "Figures for Prometheus")
+  )
+  .add(HttpApiEndpoint.get("status", "/api/status").addSuccess(GatewayStatus))
+  .add(
+    HttpApiEndpoint.get("events", "/api/events")
+      .setUrlParams(Schema.Struct({ session: Schema.optional(Schema.String) }))
+      .addSuccess(events)
+      .annotateContext(
+        answersWithEvents(
+          "Everything that happens, as it happens",
+          "One `ActivityEvent` as JSON per `data:` line, a comment every 15 seconds. `session` leaves only the events " +
+            "of one session. What happened before is not told again."
+        )
+      )
+  )
+  .add(
+    HttpApiEndpoint.post("exchange", "/api/session/exchange")
+      .addSuccess(Schema.Struct({ expiresAt: Instant }))
+      .annotate(OpenApi.Summary, "Exchanges the key for the page's HttpOnly cookie")
+  )
+  .middleware(Authentication)

@@ -1,0 +1,188 @@
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as OpenApi from "@effect/platform/OpenApi"
+import { Schema } from "effect"
+import { ActivityUsage } from "../operation/Activity.js"
+import { Instant } from "../operation/Instant.js"
+import type { Session } from "../session/Session.js"
+import { ToolCallPart, type StoredMessage } from "../session/Transcript.js"
+import { BadGateway, Conflict, NotFound, TooMany } from "./ApiError.js"
+import { Authentication } from "./Caller.js"
+import { Limit, PathText } from "./Parameters.js"
+import { answersWithEvents } from "./EventStream.js"
+
+const text = Schema.NullOr(Schema.String)
+
+/** A session as `hermes sessions list` shows it (contract §2). */
+export const SessionView = Schema.Struct({
+  id: Schema.String,
+  key: text,
+  title: text,
+  source: Schema.String,
+  platform: text,
+  chatId: text,
+  threadId: text,
+  userId: text,
+  parentId: text,
+  model: text,
+  startedAt: Instant,
+  lastActivityAt: Instant,
+  endedAt: Schema.NullOr(Instant),
+  endReason: text,
+  messages: Schema.Int,
+  unread: Schema.Boolean,
+  suspended: Schema.Boolean
+}).annotations({ identifier: "Session" })
+export type SessionView = typeof SessionView.Type
+
+export const sessionView = (session: Session): SessionView => ({
+  id: session.id,
+  key: session.key,
+  title: session.title,
+  source: session.source,
+  platform: session.platform,
+  chatId: session.chatId,
+  threadId: session.threadId,
+  userId: session.userId,
+  parentId: session.parentId,
+  model: session.model,
+  startedAt: session.startedAt,
+  lastActivityAt: session.lastActivityAt,
+  endedAt: session.endedAt,
+  endReason: session.endReason,
+  messages: session.messageCount,
+  unread: session.unread,
+  suspended: session.suspended
+})
+
+/** A row of a transcript. What a role does not have is null. */
+export const MessageView = Schema.Struct({
+  id: Schema.Int,
+  at: Instant,
+  turnId: text,
+  role: Schema.Literal("user", "assistant", "tool"),
+  text: Schema.String,
+  reasoning: text,
+  toolCalls: Schema.Array(ToolCallPart),
+  finishReason: text,
+  callId: text,
+  tool: text,
+  disposition: text
+}).annotations({ identifier: "Message" })
+export type MessageView = typeof MessageView.Type
+
+export const messageView = ({ id, at, turnId, message }: StoredMessage): MessageView => ({
+  id,
+  at,
+  turnId,
+  role: message._tag,
+  text: message.text,
+  reasoning: message._tag === "assistant" ? message.reasoning : null,
+  toolCalls: message._tag === "assistant" ? message.toolCalls : [],
+  finishReason: message._tag === "assistant" ? message.finishReason : null,
+  callId: message._tag === "tool" ? message.callId : null,
+  tool: message._tag === "tool" ? message.tool : null,
+  disposition: message._tag === "tool" ? message.disposition : null
+})
+
+/** Whose session it is: the page's (`web`) or a terminal's (`cli`). */
+export const Surface = Schema.Literal("web", "cli")
+export type Surface = typeof Surface.Type
+
+const absolutePath = Schema.String.pipe(
+  Schema.filter((path) => path.startsWith("/") || "an absolute path"),
+  Schema.annotations({ description: "The directory that a terminal's turn works in." })
+)
+
+export const NewSessionBody = Schema.Struct({
+  title: Schema.optional(Schema.NonEmptyString),
+  surface: Schema.optionalWith(Surface, { default: () => "web" as const })
+})
+
+/** Absent fields stay as they are. */
+export const SessionPatch = Schema.Struct({
+  title: Schema.optional(Schema.NonEmptyString),
+  unread: Schema.optional(Schema.Boolean)
+})
+
+export const ChatBody = Schema.Struct({
+  text: Schema.NonEmptyString,
+  surface: Schema.optionalWith(Surface, { default: () => "web" as const }),
+  /** A tab's return address. */
+  uiSessionId: Schema.optionalWith(text, { default: () => null }),
+  /** One question and no more: nobody can be asked anything, and nothing arrives later (`hermes chat -q`). */
+  once: Schema.optionalWith(Schema.Boolean, { default: () => false }),
+  workingDirectory: Schema.optionalWith(Schema.NullOr(absolutePath), { default: () => null })
+})
+
+/** How the turn of a message ended: `answered`, `interrupted`, `failed`, `suspended`, `command`, `steered` or `dropped`. */
+export const ChatResult = Schema.Struct({
+  sessionId: Schema.String,
+  turnId: Schema.String,
+  outcome: Schema.String,
+  text: Schema.String,
+  usage: Schema.NullOr(ActivityUsage)
+}).annotations({ identifier: "ChatResult" })
+
+const byId = Schema.Struct({ id: PathText })
+
+/** Conversations: their list, their transcripts, and talking in them. */
+export const Sessions = HttpApiGroup.make("sessions")
+  .add(
+    HttpApiEndpoint.get("list", "/api/sessions")
+      .setUrlParams(Schema.Struct({ limit: Limit(50, 500), before: Schema.optional(Instant) }))
+      .addSuccess(Schema.Array(SessionView))
+      .annotate(OpenApi.Summary, "Sessions, newest activity first; those of delegates are left out")
+  )
+  .add(
+    HttpApiEndpoint.post("create", "/api/sessions").setPayload(NewSessionBody).addSuccess(SessionView, { status: 201 })
+  )
+  .add(HttpApiEndpoint.get("get", "/api/sessions/:id").setPath(byId).addSuccess(SessionView).addError(NotFound))
+  .add(
+    HttpApiEndpoint.patch("update", "/api/sessions/:id")
+      .setPath(byId)
+      .setPayload(SessionPatch)
+      .addSuccess(SessionView)
+      .addError(NotFound)
+      .addError(Conflict)
+      .annotate(OpenApi.Summary, "Renames a session, or marks it as read")
+  )
+  .add(
+    HttpApiEndpoint.del("remove", "/api/sessions/:id")
+      .setPath(byId)
+      .addError(NotFound)
+      .annotate(OpenApi.Summary, "Stops what runs there and deletes the session with its transcript")
+  )
+  .add(
+    HttpApiEndpoint.get("messages", "/api/sessions/:id/messages")
+      .setPath(byId)
+      .setUrlParams(Schema.Struct({ limit: Limit(100, 1_000), before: Schema.optional(Schema.NumberFromString) }))
+      .addSuccess(Schema.Array(MessageView))
+      .addError(NotFound)
+      .annotate(OpenApi.Summary, "A page of the transcript, oldest first: the last rows, or those before a row's id")
+  )
+  .add(
+    HttpApiEndpoint.post("chat", "/api/sessions/:id/chat")
+      .setPath(byId)
+      .setPayload(ChatBody)
+      .addSuccess(ChatResult)
+      .addError(NotFound)
+      .addError(Conflict)
+      .addError(TooMany)
+      .addError(BadGateway)
+      .annotateContext(
+        answersWithEvents(
+          "Says something in a session",
+          "With `Accept: text/event-stream` the events of the turn as they happen, its delegates' too, up to its " +
+            "`turn.ended`; else its result when it has ended. The turn goes on when the connection is lost."
+        )
+      )
+  )
+  .add(
+    HttpApiEndpoint.post("stop", "/api/sessions/:id/stop")
+      .setPath(byId)
+      .addSuccess(Schema.Struct({ stopped: Schema.Boolean }))
+      .addError(NotFound)
+      .annotate(OpenApi.Summary, "Ends the running turn and drops what waits; false when nothing ran")
+  )
+  .middleware(Authentication)
