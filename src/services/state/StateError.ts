@@ -73,3 +73,14 @@ export const StateError = Schema.Union(
   StateUnknown
 )
 export type StateError = typeof StateError.Type
+
+/** The database could not be opened at all; nothing was changed. `newer`: it was written by a newer program (exit code 78). */
+export class StateUnopened extends Schema.TaggedError<StateUnopened>()("StateUnopened", {
+  file: Schema.String,
+  reason: Schema.Literal("newer", "damaged", "unreadable", "locked", "migration", "unknown"),
+  detail: Schema.String
+}) {
+  override get message(): string {
+    return `the database ${this.file} cannot be opened: ${this.detail}`
+  }
+}

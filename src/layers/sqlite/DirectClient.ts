@@ -1,0 +1,84 @@
+import { SqlClient, type SqlConnection, type SqlError, Statement } from "@effect/sql"
+import { Effect, Effectable, Stream } from "effect"
+
+/** The connection of a client, asked for at each statement; it may refuse. */
+export type Connect = () => Effect.Effect<SqlConnection.Connection, SqlError.SqlError>
+
+/**
+ * A statement that goes straight to its connection. The package's own opens a span, a scope and an acquirer around
+ * each one, which costs five times the statement (measured in bench/state.ts); on the writer there is one connection
+ * and nothing to acquire.
+ */
+class DirectStatement<A>
+  extends Effectable.Class<ReadonlyArray<A>, SqlError.SqlError>
+  implements Statement.Statement<A>
+{
+  readonly [Statement.FragmentId] = (_: never) => _
+  readonly segments: ReadonlyArray<Statement.Segment>
+  private readonly inner: Statement.Statement<A>
+  private readonly connect: Connect
+
+  constructor(inner: Statement.Statement<A>, connect: Connect) {
+    super()
+    this.inner = inner
+    this.connect = connect
+    this.segments = inner.segments
+  }
+
+  compile(withoutTransform?: boolean): readonly [sql: string, params: ReadonlyArray<unknown>] {
+    return this.inner.compile(withoutTransform)
+  }
+
+  override commit(): Effect.Effect<ReadonlyArray<A>, SqlError.SqlError> {
+    return this.run((connection, sql, params) => connection.execute(sql, params, undefined))
+  }
+
+  get raw(): Effect.Effect<unknown, SqlError.SqlError> {
+    return Effect.suspend(() => this.run((connection, sql, params) => connection.executeRaw(sql, params)))
+  }
+
+  get values(): Effect.Effect<ReadonlyArray<ReadonlyArray<unknown>>, SqlError.SqlError> {
+    return Effect.suspend(() => this.run((connection, sql, params) => connection.executeValues(sql, params)))
+  }
+
+  get withoutTransform(): Effect.Effect<ReadonlyArray<A>, SqlError.SqlError> {
+    return Effect.suspend(() => this.commit())
+  }
+
+  get unprepared(): Effect.Effect<ReadonlyArray<A>, SqlError.SqlError> {
+    return Effect.suspend(() =>
+      this.run((connection, sql, params) => connection.executeUnprepared(sql, params, undefined))
+    )
+  }
+
+  get stream(): Stream.Stream<A, SqlError.SqlError> {
+    return Stream.fromIterableEffect(this)
+  }
+
+  private run<X>(
+    use: (
+      connection: SqlConnection.Connection,
+      sql: string,
+      params: ReadonlyArray<unknown>
+    ) => Effect.Effect<X, SqlError.SqlError>
+  ): Effect.Effect<X, SqlError.SqlError> {
+    const [sql, params] = this.inner.compile()
+    return Effect.flatMap(this.connect(), (connection) => use(connection, sql, params))
+  }
+}
+
+const noTransaction = Effect.dieMessage("a step is a transaction already: it cannot open another one")
+
+/** A client whose statements go straight to what `connect` answers, and that opens no transactions of its own. */
+export const make = (base: SqlClient.SqlClient, connect: Connect): SqlClient.SqlClient => {
+  const template = (strings: TemplateStringsArray | string, ...values: ReadonlyArray<never>) =>
+    typeof strings === "string" ? base(strings) : new DirectStatement(base(strings, ...values), connect)
+  const client = Object.assign(template, base, {
+    unsafe: <A extends object>(sql: string, params?: ReadonlyArray<unknown>) =>
+      new DirectStatement(base.unsafe<A>(sql, params), connect),
+    withTransaction: () => noTransaction,
+    reserve: noTransaction,
+    withoutTransforms: () => client
+  }) as unknown as SqlClient.SqlClient
+  return Object.assign(client, { safe: client })
+}

@@ -1,0 +1,50 @@
+import { SqlClient, type SqlConnection, Statement } from "@effect/sql"
+import * as Migrator from "@effect/sql/Migrator"
+import { Effect, Schema } from "effect"
+import { StateUnopened } from "../../services/state/StateError.js"
+import { foundation } from "./migrations/0001_foundation.js"
+
+/** Every step of the schema, in order. A released one never changes; what comes later is added as the next. */
+const migrations = {
+  "0001_foundation": foundation
+}
+
+const table = "migrations"
+const newest = Math.max(...Object.keys(migrations).map((name) => Number.parseInt(name, 10)))
+
+const Versions = Schema.Array(Schema.Struct({ version: Schema.NullOr(Schema.Number) }))
+
+/** A newer program may have changed the meaning of rows: what it wrote is not touched by an older one. */
+const refuseNewer = (file: string, sql: SqlClient.SqlClient) =>
+  Effect.gen(function* () {
+    const known = yield* sql`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ${table}`
+    if (known.length === 0) return
+    const rows = yield* Schema.decodeUnknown(Versions)(
+      yield* sql`SELECT max(migration_id) AS version FROM ${sql(table)}`
+    )
+    const version = rows[0]?.version ?? 0
+    if (version > newest)
+      return yield* new StateUnopened({
+        file,
+        reason: "newer",
+        detail: `its schema is version ${version} and this program knows ${newest}; update hermes-effect or use another home`
+      })
+  })
+
+/** Brings the schema up to date in one immediate transaction, so that two processes that start at once do it once. */
+export const run = (file: string, direct: SqlClient.SqlClient, connection: SqlConnection.Connection) =>
+  Effect.gen(function* () {
+    yield* refuseNewer(file, direct)
+    const client = yield* SqlClient.make({
+      acquirer: Effect.succeed(connection),
+      transactionAcquirer: Effect.succeed(connection),
+      compiler: Statement.makeCompilerSqlite(),
+      beginTransaction: "BEGIN IMMEDIATE",
+      spanAttributes: []
+    })
+    yield* Migrator.make({})({ loader: Migrator.fromRecord(migrations), table }).pipe(
+      Effect.provideService(SqlClient.SqlClient, client),
+      Effect.sandbox,
+      Effect.mapError((cause) => new StateUnopened({ file, reason: "migration", detail: String(cause) }))
+    )
+  })
