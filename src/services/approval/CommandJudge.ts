@@ -1,0 +1,33 @@
+import { Context, type Effect } from "effect"
+
+/** One thing that a judge found; `rule` is stable, `text` is for people. */
+export interface Reason {
+  readonly rule: string
+  readonly text: string
+}
+
+/** allow: runs unasked · ask: a person decides · never: not even a yes lets the agent do it (decision 29). */
+export interface Verdict {
+  readonly verdict: "allow" | "ask" | "never"
+  readonly reasons: ReadonlyArray<Reason>
+}
+
+export const allow: Verdict = { verdict: "allow", reasons: [] }
+export const ask = (rule: string, text: string): Verdict => ({ verdict: "ask", reasons: [{ rule, text }] })
+export const never = (rule: string, text: string): Verdict => ({ verdict: "never", reasons: [{ rule, text }] })
+
+/** Says what a command may do before anything runs. Reads files' names and kinds, runs nothing. */
+export class CommandJudge extends Context.Tag("hermes/approval/CommandJudge")<
+  CommandJudge,
+  {
+    readonly judge: (
+      command: string,
+      options: {
+        /** Absolute: where the command would run. */
+        readonly workingDirectory: string
+        /** Is the asking turn a cron run's? */
+        readonly cron: boolean
+      }
+    ) => Effect.Effect<Verdict>
+  }
+>() {}

@@ -1,0 +1,113 @@
+/**
+ * What no yes allows: the agent answering for its owner (decision 29). A scan of the words of a text, whatever quotes,
+ * escapes, wrappers or shells they stand in; it would rather refuse a harmless mention than miss a use. It is not the
+ * only guard: everything that is not read-only asks, and the `hermes` command itself refuses inside a turn.
+ */
+import * as path from "node:path/posix"
+import { allow, never, type Verdict } from "./CommandJudge.js"
+import { type Homes, isSecretOfHome } from "./ProtectedPath.js"
+import { isInside } from "./ReadOnlyCommand.js"
+
+export interface Surroundings {
+  readonly homes: Homes
+  /** Absolute. */
+  readonly workingDirectory: string
+  /** The port of the gateway's own API. */
+  readonly port: number
+  readonly cron: boolean
+}
+
+/** The text without what only hides its letters: escapes, quotes, joined lines, terminal sequences, look-alike letters. */
+const bare = (command: string, homes: Homes): string =>
+  command
+    .normalize("NFKC")
+    // eslint-disable-next-line no-control-regex -- terminal sequences are what is looked for
+    .replace(/\u001b\[[0-9;?]*[A-Za-z]/g, "")
+    // eslint-disable-next-line no-control-regex -- a NUL hides what follows it
+    .replace(/\u0000/g, "")
+    .replace(/\\\r?\n/g, "")
+    .replace(/\$?(''|"")/g, "")
+    .replace(/\$\{?IFS\}?/g, " ")
+    .replace(/[\\'"]/g, "")
+    .replace(/\$\{?HERMES_HOME\b\}?/g, () => homes.agent)
+    .replace(/\$\{?HOME\b\}?/g, () => homes.person)
+
+/** Words as programs would get them, cut at every character that a shell acts on. */
+const tokens = (text: string): ReadonlyArray<string> =>
+  text.split(/[^A-Za-z0-9_./~@%+:-]+/).flatMap((token) => {
+    const parts = token.split(/:-|:\+|:=/)
+    return parts.map((part) => part.replace(/^-+/, "")).filter((part) => part !== "")
+  })
+
+const launchers = /^(hermes(-effect)?|npx|npm|pnpm|yarn|bunx?|node|tsx|deno|env|exec)$/
+const isLauncher = (token: string): boolean => {
+  const name = path.basename(token).toLowerCase()
+  return launchers.test(name) || /^hermes.*\.[cm]?[jt]s$/.test(name) || /\b(cli|main|index)\.[cm]?[jt]s$/.test(name)
+}
+
+/** `words` one after the other somewhere behind the name of a program that could be ours. */
+const calls = (all: ReadonlyArray<string>, ...words: ReadonlyArray<RegExp>): boolean => {
+  const first = all.findIndex(isLauncher)
+  if (first < 0) return false
+  return all.some((_, at) => at > first && words.every((word, offset) => word.test(all[at + offset] ?? "")))
+}
+
+const answers = /^(approve|deny|grants?|revoke)$/i
+const guardedSetting =
+  /^(approvals?|security)([.:]|$)|allow|command_allowlist|unauthorized_dm|dm_policy|admin|single_query_mode|unattended_mode|cron_mode/i
+
+const ownerAnswers = (all: ReadonlyArray<string>, cron: boolean): Verdict => {
+  if (calls(all, /^approvals?$/i, answers)) return never("approvals", "answering approvals is for the owner")
+  if (calls(all, /^pairing$/i, /^(approve|revoke)$/i)) return never("pairing", "letting people in is for the owner")
+  if (calls(all, /^config$/i, /^set$/i, guardedSetting))
+    return never("config", "approvals, security and allowlists are set by the owner")
+  if (cron && calls(all, /^cron$/i, /^(create|edit)$/i))
+    return never("cron", "a scheduled run must not create or edit jobs")
+  return allow
+}
+
+const expand = (token: string, around: Surroundings): string =>
+  path.resolve(around.workingDirectory, token.replace(/^~(?=\/|$)/, around.homes.person))
+
+/** Names of a secret of the home: as a path to it, or beside a mention of the home. */
+const touchesSecrets = (text: string, all: ReadonlyArray<string>, around: Surroundings): Verdict => {
+  const { agent } = around.homes
+  const short = path.basename(agent)
+  const mentioned = text.includes(agent) || all.some((token) => token.split("/").includes(short))
+  const moves = /\b(cd|pushd)\b/.test(text)
+  const found = all.find((token) => {
+    if (!isSecretOfHome(token)) return false
+    if (isInside(agent, expand(token, around))) return true
+    // `key` alone is also a word: it counts as the file only when the command goes into the home
+    return mentioned && (moves || !/(^|[./])key$/i.test(token))
+  })
+  if (found !== undefined) return never("agent-secret", `${found} holds the agent's own secrets or state`)
+  return /\/proc\/[^\s]*\/(environ|mem)\b/.test(text)
+    ? never("process-memory", "a process's environment and memory hold its secrets")
+    : allow
+}
+
+const networkPrograms =
+  /^(curl|wget|nc|ncat|netcat|telnet|socat|http|https|xh|openssl|python[0-9.]*|node|deno|bun|perl|ruby|php|fetch|lwp-request|ssh|websocat|grpcurl)$/i
+const localHost =
+  /^(localhost|ip6-localhost|127(\.\d+){0,3}|0(\.0){0,3}|0x7f[0-9a-f]*|017700000001|2130706433|::1|::|::ffff:127.*)$/i
+
+const callsGateway = (text: string, all: ReadonlyArray<string>, port: number): Verdict => {
+  const joined = new RegExp(`[:/]${port}(?![0-9])`)
+  const alone = all.some((token) => token === String(port))
+  const reaches = all.some((token) => networkPrograms.test(path.basename(token)) || localHost.test(token))
+  return joined.test(text) || (alone && reaches) ? never("own-port", `port ${port} is the gateway's own`) : allow
+}
+
+/** `never` with its reason, or allow: nothing forbidden was found. */
+export const scan = (command: string, around: Surroundings): Verdict => {
+  const text = bare(command, around.homes)
+  const all = tokens(text)
+  for (const verdict of [
+    ownerAnswers(all, around.cron),
+    touchesSecrets(text, all, around),
+    callsGateway(text, all, around.port)
+  ])
+    if (verdict.verdict === "never") return verdict
+  return allow
+}
