@@ -1,0 +1,290 @@
+/** `config.yaml` and `.env` of the home, with the environment over both (contract §3). */
+import { FileSystem, Path } from "@effect/platform"
+import { Context, Effect, Either, Layer, Redacted } from "effect"
+import { isMap, isScalar, LineCounter, parse, parseDocument } from "yaml"
+import { AmbientEnvironment, type Environment } from "../../fibers/AmbientEnvironment.js"
+import {
+  closestPath,
+  Config,
+  type Configured,
+  ConfigUnavailable,
+  decodeText,
+  shapeProblem,
+  UnknownKey,
+  ValueRefused
+} from "../../services/operation/Config.js"
+import { all, type ConfigKey, keys } from "../../services/operation/ConfigKey.js"
+import {
+  type ModelBackend,
+  type Provider,
+  SettingIssue,
+  Settings,
+  type SettingsShape,
+  SettingsUnusable
+} from "../../services/operation/Settings.js"
+import { Home } from "../../services/operation/Home.js"
+import * as DotEnv from "./DotEnv.js"
+
+const known = new Map(all.map((key) => [key.path, key]))
+
+/** Every leaf of the file that no key or parent of a key has. Below a key whatever stands there is the key's own. */
+const unknownPaths = (node: unknown, prefix = ""): ReadonlyArray<string> => {
+  if (!isMap(node)) return []
+  return node.items.flatMap((pair) => {
+    const name = isScalar(pair.key) ? String(pair.key.value) : String(pair.key)
+    const path = prefix === "" ? name : `${prefix}.${name}`
+    if (known.has(path)) return []
+    const isParent = all.some((key) => key.path.startsWith(`${path}.`))
+    return isParent ? unknownPaths(pair.value, path) : [path]
+  })
+}
+
+interface Read {
+  readonly values: ReadonlyMap<string, Configured>
+  readonly issues: ReadonlyArray<SettingIssue>
+}
+
+const parseFile = (file: string, text: string): Either.Either<ReturnType<typeof parseDocument>, SettingsUnusable> => {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const [error] = document.errors
+  if (error !== undefined) {
+    const { line, col } = lines.linePos(error.pos[0])
+    return Either.left(new SettingsUnusable({ file, line, column: col, detail: error.message }))
+  }
+  if (
+    document.contents !== null &&
+    !isMap(document.contents) &&
+    !(isScalar(document.contents) && document.contents.value === null)
+  )
+    return Either.left(new SettingsUnusable({ file, line: 1, column: 1, detail: "expected `key: value` lines" }))
+  return Either.right(document)
+}
+
+const shown = (value: unknown): string => JSON.stringify(value) ?? "nothing"
+
+const readValues = (document: ReturnType<typeof parseDocument>, environment: Environment): Read => {
+  const issues: Array<SettingIssue> = unknownPaths(document.contents).map((path) => {
+    const closest = closestPath(path, [...known.keys()])
+    return new SettingIssue({
+      path,
+      problem: `no such setting${closest === null ? "" : `; did you mean ${closest}?`}`,
+      used: "nothing"
+    })
+  })
+  const read = (key: ConfigKey): Configured => {
+    const variable = key.env === null ? undefined : environment[key.env]
+    if (key.env !== null && variable !== undefined && variable !== "") {
+      const decoded = decodeText(key, variable)
+      if (Either.isRight(decoded)) return { key, value: decoded.right, from: "environment" }
+      issues.push(new SettingIssue({ path: key.env, problem: decoded.left, used: shown(key.fallback) }))
+    }
+    const node: unknown = document.getIn(key.path.split("."), false)
+    const written: unknown =
+      node !== null && typeof node === "object" && "toJSON" in node && typeof node.toJSON === "function"
+        ? node.toJSON()
+        : node
+    if (written === undefined || written === null) return { key, value: key.fallback, from: "default" }
+    const decoded = key.decode(written)
+    if (Either.isRight(decoded)) return { key, value: decoded.right, from: "file" }
+    issues.push(new SettingIssue({ path: key.path, problem: shapeProblem(decoded.left), used: shown(key.fallback) }))
+    return { key, value: key.fallback, from: "default" }
+  }
+  const values = new Map(all.map((key) => [key.path, read(key)]))
+  return { values, issues }
+}
+
+const defaultModels: { readonly [name in Provider]: string } = {
+  offline: "offline-assistant",
+  anthropic: "claude-sonnet-4-5",
+  openai: "gpt-5-mini",
+  "openai-compatible": "default",
+  scripted: "echo"
+}
+
+const keyNames: { readonly [name in Provider]: ReadonlyArray<string> } = {
+  offline: [],
+  anthropic: ["ANTHROPIC_API_KEY", "HERMES_MODEL_API_KEY"],
+  openai: ["OPENAI_API_KEY", "HERMES_MODEL_API_KEY"],
+  "openai-compatible": ["HERMES_MODEL_API_KEY"],
+  scripted: []
+}
+
+const secret = (environment: Environment, names: ReadonlyArray<string>): Redacted.Redacted | null => {
+  const name = names.find((candidate) => (environment[candidate] ?? "") !== "")
+  return name === undefined ? null : Redacted.make(environment[name] ?? "")
+}
+
+const settingsOf = (home: typeof Home.Service, read: Read, environment: Environment): SettingsShape => {
+  // The map holds one entry for each key of the table, decoded by that key's own schema.
+  const value = <A>(key: ConfigKey<A>): A =>
+    (read.values.get(key.path) as Configured<A> | undefined)?.value ?? key.fallback
+  const provider = value(keys.modelProvider)
+  const backend = (
+    of: Provider,
+    model: string | null,
+    baseUrl: string | null,
+    names: ReadonlyArray<string>,
+    contextWindow: number
+  ): ModelBackend => ({
+    provider: of,
+    model: model ?? defaultModels[of],
+    baseUrl,
+    apiKey: secret(environment, names),
+    contextWindow
+  })
+  const channel = value(keys.telegramHome)
+  const homeThread = environment["TELEGRAM_HOME_CHANNEL_THREAD_ID"]
+  return {
+    home: home.directory,
+    timezone: value(keys.timezone) ?? new Intl.DateTimeFormat().resolvedOptions().timeZone,
+    profile: "default",
+    model: backend(
+      provider,
+      value(keys.modelName),
+      value(keys.modelBaseUrl),
+      keyNames[provider],
+      value(keys.modelContext)
+    ),
+    fallbacks: value(keys.fallbacks).map((fallback) =>
+      backend(
+        fallback.provider,
+        fallback.model,
+        fallback.base_url ?? null,
+        fallback.key_env === undefined ? keyNames[fallback.provider] : [fallback.key_env],
+        fallback.context_length ?? value(keys.modelContext)
+      )
+    ),
+    agent: {
+      maxTurns: value(keys.maxTurns),
+      turnTimeoutSeconds: value(keys.turnTimeout),
+      apiMaxRetries: value(keys.apiRetries)
+    },
+    delegation: {
+      maxSpawnDepth: value(keys.spawnDepth),
+      maxConcurrentChildren: value(keys.children),
+      maxIterations: value(keys.childIterations),
+      defaultToolsets: value(keys.childToolsets)
+    },
+    approvals: {
+      mode: value(keys.approvalMode),
+      timeoutSeconds: value(keys.approvalTimeout),
+      cronMode: value(keys.cronMode),
+      singleQueryMode: value(keys.singleQueryMode),
+      unattendedMode: value(keys.unattendedMode)
+    },
+    terminal: {
+      timeoutSeconds: value(keys.terminalTimeout),
+      envPassthrough: value(keys.passthrough),
+      workingDirectory: value(keys.terminalDirectory) ?? home.workspace
+    },
+    conversation: {
+      busyMode: value(keys.busyMode),
+      busyAckEnabled: value(keys.busyAck),
+      queueCap: 32,
+      groupSessionsPerUser: value(keys.groupPerUser),
+      threadSessionsPerUser: value(keys.threadPerUser),
+      unauthorizedDm: value(keys.unauthorizedDm)
+    },
+    gateway: {
+      allowedUsers: value(keys.gatewayUsers),
+      allowAllUsers: value(keys.gatewayEverybody),
+      chatDrainSeconds: 20,
+      otherDrainSeconds: 30,
+      exitSeconds: 35,
+      lockDirectory: value(keys.lockDirectory) ?? home.lockDirectory
+    },
+    apiServer: {
+      host: value(keys.apiHost),
+      port: value(keys.apiPort),
+      key: secret(environment, ["API_SERVER_KEY"]) ?? home.apiKey,
+      allowedHosts: value(keys.apiHosts),
+      maxConcurrentRuns: value(keys.apiRuns)
+    },
+    telegram: {
+      enabled: value(keys.telegramEnabled) && (environment["TELEGRAM_BOT_TOKEN"] ?? "") !== "",
+      token: secret(environment, ["TELEGRAM_BOT_TOKEN"]),
+      apiRoot: value(keys.telegramApiRoot),
+      allowedUsers: value(keys.telegramUsers),
+      groupAllowedChats: value(keys.telegramChats),
+      allowAllUsers: value(keys.telegramEverybody),
+      requireMention: value(keys.telegramMention),
+      freeResponseChats: value(keys.telegramFree),
+      homeChannel:
+        channel === null
+          ? null
+          : typeof channel === "string"
+            ? { chatId: channel, threadId: homeThread ?? null }
+            : { chatId: channel.chat_id, threadId: channel.thread_id },
+      streaming: value(keys.telegramStreaming)
+    },
+    disabledToolsets: value(keys.disabledToolsets)
+  }
+}
+
+const make = Effect.gen(function* () {
+  const home = yield* Home
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const ambient = yield* AmbientEnvironment
+  const file = path.join(home.directory, "config.yaml")
+
+  const readText = (name: string) =>
+    fs.exists(name).pipe(
+      Effect.flatMap((exists) => (exists ? fs.readFileString(name) : Effect.succeed(""))),
+      Effect.mapError((error) => new SettingsUnusable({ file: name, line: null, column: null, detail: error.message }))
+    )
+
+  const document = yield* Effect.flatMap(readText(file), (text) => parseFile(file, text))
+  const dotEnv = DotEnv.parse(yield* readText(path.join(home.directory, ".env")))
+  const environment: Environment = { ...dotEnv, ...ambient }
+  const read = readValues(document, environment)
+  yield* Effect.forEach(
+    read.issues,
+    (issue) => Effect.logWarning(`${issue.path}: ${issue.problem}; using ${issue.used}`),
+    { discard: true }
+  )
+
+  const find = (name: string): Effect.Effect<Configured, UnknownKey> => {
+    const configured = read.values.get(name)
+    return configured === undefined
+      ? Effect.fail(new UnknownKey({ path: name, closest: closestPath(name, [...known.keys()]) }))
+      : Effect.succeed(configured)
+  }
+
+  const config = Config.of({
+    file,
+    issues: read.issues,
+    values: [...read.values.values()],
+    get: find,
+    set: (name, text) =>
+      Effect.gen(function* () {
+        const { key } = yield* find(name)
+        const value: unknown = yield* Effect.try({
+          try: () => parse(text),
+          catch: () => new ValueRefused({ path: name, problem: "not a YAML value" })
+        })
+        const decoded = key.decode(value)
+        if (Either.isLeft(decoded)) return yield* new ValueRefused({ path: name, problem: shapeProblem(decoded.left) })
+        const unavailable = (error: { readonly message: string }) =>
+          new ConfigUnavailable({ file, detail: error.message })
+        const current = yield* Effect.flatMap(readText(file), (now) => parseFile(file, now)).pipe(
+          Effect.mapError(unavailable)
+        )
+        current.setIn(name.split("."), value)
+        const temporary = `${file}.new`
+        yield* fs
+          .writeFileString(temporary, current.toString(), { mode: 0o600 })
+          .pipe(Effect.zipRight(fs.rename(temporary, file)), Effect.mapError(unavailable))
+      })
+  })
+
+  return Context.make(Config, config).pipe(Context.add(Settings, settingsOf(home, read, environment)))
+})
+
+/** Gives `Settings`, decoded, and `Config`, to look at and change. Fails only when the file cannot be read or is no YAML. */
+export const layer: Layer.Layer<
+  Settings | Config,
+  SettingsUnusable,
+  Home | FileSystem.FileSystem | Path.Path | AmbientEnvironment
+> = Layer.effectContext(make)

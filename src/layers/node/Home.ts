@@ -1,0 +1,79 @@
+import { FileSystem, Path } from "@effect/platform"
+import { Effect, Layer, Redacted } from "effect"
+import { randomBytes } from "node:crypto"
+import { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
+import { all, secretNames } from "../../services/operation/ConfigKey.js"
+import { Home, HomeUnusable } from "../../services/operation/Home.js"
+
+const ownerOnlyDirectory = 0o700
+const ownerOnlyFile = 0o600
+
+/** The commented `config.yaml` of a new home, made from the table of keys. */
+export const commentedConfig = (): string => {
+  const lines = [
+    "# hermes-effect: every setting with its default. Remove the # before a line to change it.",
+    "# Secrets do not belong here but into .env beside this file.",
+    ""
+  ]
+  let section = ""
+  for (const key of all) {
+    if (key.example === null) continue
+    const names = key.path.split(".")
+    const parents = names.slice(0, -1)
+    if (parents.join(".") !== section) {
+      section = parents.join(".")
+      if (section !== "") lines.push("", ...parents.map((name, depth) => `# ${"  ".repeat(depth)}${name}:`))
+    }
+    const indent = "  ".repeat(parents.length)
+    const variable = key.env === null ? "" : ` (${key.env})`
+    lines.push(`# ${indent}${names.at(-1) ?? ""}: ${key.example}   # ${key.doc}${variable}`)
+  }
+  return `${lines.join("\n")}\n`
+}
+
+const commentedEnv = [
+  "# Secrets of hermes-effect. The environment wins over this file.",
+  ...secretNames.map((name) => `# ${name}=`),
+  ""
+].join("\n")
+
+const make = (directory: string) =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    const path = yield* Path.Path
+    const environment = yield* AmbientEnvironment
+    const unusable = (error: { readonly message: string }) => new HomeUnusable({ directory, detail: error.message })
+    const file = (name: string) => path.join(directory, name)
+
+    return yield* Effect.gen(function* () {
+      const fresh = !(yield* fs.exists(file("config.yaml")))
+      yield* fs.makeDirectory(directory, { recursive: true, mode: ownerOnlyDirectory })
+      const info = yield* fs.stat(directory)
+      if (info.type !== "Directory") return yield* new HomeUnusable({ directory, detail: "it is not a directory" })
+      if ((info.mode & 0o777) !== ownerOnlyDirectory) yield* fs.chmod(directory, ownerOnlyDirectory)
+      yield* fs.makeDirectory(file("workspace"), { recursive: true, mode: ownerOnlyDirectory })
+      if (fresh) yield* fs.writeFileString(file("config.yaml"), commentedConfig(), { mode: ownerOnlyFile })
+      if (!(yield* fs.exists(file("key")))) {
+        const made = randomBytes(24).toString("base64url")
+        yield* fs.writeFileString(file("key"), made, { mode: ownerOnlyFile })
+      }
+      const apiKey = (yield* fs.readFileString(file("key"))).trim()
+      if (!(yield* fs.exists(file(".env"))))
+        yield* fs.writeFileString(file(".env"), commentedEnv, { mode: ownerOnlyFile })
+      const stateHome = environment["XDG_STATE_HOME"] || path.join(environment["HOME"] ?? directory, ".local", "state")
+      return Home.of({
+        directory,
+        database: file("state.db"),
+        workspace: file("workspace"),
+        lockDirectory: path.join(stateHome, "hermes", "gateway-locks"),
+        apiKey: Redacted.make(apiKey),
+        fresh
+      })
+    }).pipe(Effect.catchTags({ SystemError: (error) => unusable(error), BadArgument: (error) => unusable(error) }))
+  })
+
+/** Makes the home when it is not there (0700, a commented `config.yaml`, a key) and says where its parts are. */
+export const layer = (
+  directory: string
+): Layer.Layer<Home, HomeUnusable, FileSystem.FileSystem | Path.Path | AmbientEnvironment> =>
+  Layer.effect(Home, make(directory))

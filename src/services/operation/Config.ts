@@ -1,0 +1,101 @@
+import { Context, Effect, Either, Schema } from "effect"
+import { type ConfigKey } from "./ConfigKey.js"
+import type { SettingIssue } from "./Settings.js"
+
+/** A value and where it came from. */
+export interface Configured<A = unknown> {
+  readonly key: ConfigKey<A>
+  readonly value: A
+  readonly from: "environment" | "file" | "default"
+}
+
+/** No such key; `closest` may help. */
+export class UnknownKey extends Schema.TaggedError<UnknownKey>()("UnknownKey", {
+  path: Schema.String,
+  closest: Schema.NullOr(Schema.String)
+}) {
+  override get message(): string {
+    return `there is no setting "${this.path}"${this.closest === null ? "" : `; did you mean ${this.closest}?`}`
+  }
+}
+
+/** The value does not fit; the file was not changed. */
+export class ValueRefused extends Schema.TaggedError<ValueRefused>()("ValueRefused", {
+  path: Schema.String,
+  problem: Schema.String
+}) {
+  override get message(): string {
+    return `${this.path}: ${this.problem}; nothing was changed`
+  }
+}
+
+/** The file could not be read or written. */
+export class ConfigUnavailable extends Schema.TaggedError<ConfigUnavailable>()("ConfigUnavailable", {
+  file: Schema.String,
+  detail: Schema.String
+}) {
+  override get message(): string {
+    return `${this.file}: ${this.detail}`
+  }
+}
+
+/** The home's configuration as a person sees and changes it (contract §3). */
+export class Config extends Context.Tag("hermes/operation/Config")<
+  Config,
+  {
+    readonly file: string
+    readonly issues: ReadonlyArray<SettingIssue>
+    readonly values: ReadonlyArray<Configured>
+    readonly get: (path: string) => Effect.Effect<Configured, UnknownKey>
+    /** Changes one key of the file and keeps its comments; `value` is YAML. Takes effect at the next start. */
+    readonly set: (path: string, value: string) => Effect.Effect<void, UnknownKey | ValueRefused | ConfigUnavailable>
+  }
+>() {}
+
+/** What a key's environment variable says, as the YAML value it stands for: lists are separated by commas. */
+export const fromEnvironment = (text: string): ReadonlyArray<unknown> => {
+  const trimmed = text.trim()
+  const word = trimmed.toLowerCase()
+  const list = trimmed.split(",").flatMap((part) => (part.trim() === "" ? [] : [part.trim()]))
+  const number = trimmed !== "" && Number.isFinite(Number(trimmed)) ? [Number(trimmed)] : []
+  const boolean = ["true", "1", "yes", "on"].includes(word)
+    ? [true]
+    : ["false", "0", "no", "off"].includes(word)
+      ? [false]
+      : []
+  return [trimmed, ...number, ...boolean, list]
+}
+
+/** The first reading of the text that the key accepts. */
+export const decodeText = <A>(key: ConfigKey<A>, text: string): Either.Either<A, string> => {
+  let problem = ""
+  for (const reading of fromEnvironment(text)) {
+    const decoded = key.decode(reading)
+    if (Either.isRight(decoded)) return Either.right(decoded.right)
+    problem = problem === "" ? shapeProblem(decoded.left) : problem
+  }
+  return Either.left(problem)
+}
+
+/** The last line of a parse error: what was expected and what stood there. */
+export const shapeProblem = (error: { readonly message: string }): string =>
+  error.message
+    .split("\n")
+    .at(-1)
+    ?.replace(/^[\s│├└─]+/, "") ?? error.message
+
+const distance = (a: string, b: string): number => {
+  const common = [...a].filter((letter, index) => b[index] === letter).length
+  return Math.max(a.length, b.length) - common
+}
+
+/** The known path that is most like a mistyped one; null when none is near. */
+export const closestPath = (path: string, known: ReadonlyArray<string>): string | null => {
+  const last = path.split(".").at(-1) ?? path
+  const sameName = known.find((candidate) => candidate.split(".").at(-1) === last)
+  if (sameName !== undefined) return sameName
+  const [best] = known
+    .map((candidate) => ({ candidate, distance: distance(candidate, path) }))
+    .sort((a, b) => a.distance - b.distance)
+  return best !== undefined && best.distance <= Math.max(2, path.length / 4) ? best.candidate : null
+}

@@ -1,0 +1,420 @@
+/**
+ * Every key of `config.yaml`, once: its path, the environment variable that wins over it, its Schema, what is used
+ * without it and the line that documents it. The commented file of a new home, `hermes config` and the decoding of
+ * both come from this table.
+ */
+import { type Either, type ParseResult, Schema } from "effect"
+import { BusyMode, Provider } from "./Settings.js"
+
+export interface ConfigKey<out A = unknown> {
+  readonly path: string
+  readonly env: string | null
+  readonly decode: (input: unknown) => Either.Either<A, ParseResult.ParseError>
+  readonly fallback: A
+  readonly doc: string
+  /** What a person writes, for the commented file; null leaves the key out of it. */
+  readonly example: string | null
+}
+
+const key = <A, I>(options: {
+  readonly path: string
+  readonly env?: string
+  readonly schema: Schema.Schema<A, I>
+  readonly fallback: NoInfer<A>
+  readonly doc: string
+  readonly example?: string
+}): ConfigKey<A> => ({
+  path: options.path,
+  env: options.env ?? null,
+  decode: Schema.decodeUnknownEither(options.schema),
+  fallback: options.fallback,
+  doc: options.doc,
+  example: options.example ?? null
+})
+
+const Count = Schema.Int.pipe(Schema.positive({ message: () => "expected a whole number above 0" }))
+const Seconds = Schema.Number.pipe(Schema.nonNegative({ message: () => "expected seconds, 0 or more" }))
+const Port = Schema.Int.pipe(Schema.between(0, 65_535, { message: () => "expected a port, 0 to 65535" }))
+const Text = Schema.NullOr(Schema.String)
+/** Ids may be written as numbers; they are text inside. */
+const Id = Schema.transform(Schema.Union(Schema.String, Schema.Number), Schema.String, {
+  strict: true,
+  decode: (id) => String(id),
+  encode: (id) => id
+})
+const Ids = Schema.Array(Id)
+const ZoneName = Schema.String.pipe(
+  Schema.filter((zone) => isZone(zone) || "expected an IANA time zone such as Europe/Lisbon")
+)
+
+const isZone = (zone: string): boolean => {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: zone })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** YAML reads `off` as false; as a mode it means off. */
+const ApprovalMode = Schema.transform(
+  Schema.Union(Schema.Literal("manual", "smart", "off"), Schema.Literal(false)),
+  Schema.Literal("manual", "smart", "off"),
+  { strict: true, decode: (mode) => (mode === false ? "off" : mode), encode: (mode) => mode }
+)
+
+const approveWords: ReadonlyArray<unknown> = ["approve", "allow", "yes", "off", true, false]
+/** Modes for when nobody is there: `approve`, `allow`, `yes` and `off` let it run, and only `deny` is anything else. */
+const UnattendedMode = Schema.transform(
+  Schema.Union(Schema.Literal("deny", "approve", "allow", "yes", "off"), Schema.Boolean),
+  Schema.Literal("deny", "approve"),
+  {
+    strict: true,
+    decode: (mode) => (approveWords.includes(mode) && mode !== "deny" ? ("approve" as const) : ("deny" as const)),
+    encode: (mode) => mode
+  }
+)
+
+const Fallback = Schema.Struct({
+  provider: Provider,
+  model: Schema.NonEmptyString,
+  base_url: Schema.optional(Schema.String),
+  key_env: Schema.optional(Schema.String),
+  context_length: Schema.optional(Count)
+})
+
+const HomeChannel = Schema.Union(
+  Id,
+  Schema.Struct({ chat_id: Id, thread_id: Schema.optionalWith(Schema.NullOr(Id), { default: () => null }) })
+)
+
+export const keys = {
+  timezone: key({
+    path: "timezone",
+    env: "HERMES_TIMEZONE",
+    schema: Schema.NullOr(ZoneName),
+    fallback: null,
+    doc: "IANA time zone of the person; the system's when unset",
+    example: "Europe/Lisbon"
+  }),
+  logLevel: key({
+    path: "log.level",
+    env: "HERMES_LOG_LEVEL",
+    schema: Schema.Literal("trace", "debug", "info", "warning", "error"),
+    fallback: "info",
+    doc: "how much is logged: trace, debug, info, warning or error",
+    example: "info"
+  }),
+  modelProvider: key({
+    path: "model.provider",
+    env: "HERMES_MODEL_PROVIDER",
+    schema: Provider,
+    fallback: "offline",
+    doc: "offline, anthropic, openai or openai-compatible (Ollama, llama.cpp, vLLM, LM Studio, OpenRouter …); keys go into .env",
+    example: "anthropic"
+  }),
+  modelName: key({
+    path: "model.name",
+    env: "HERMES_MODEL",
+    schema: Text,
+    fallback: null,
+    doc: "the model's name at that provider",
+    example: "claude-sonnet-4-5"
+  }),
+  modelBaseUrl: key({
+    path: "model.base_url",
+    env: "HERMES_MODEL_BASE_URL",
+    schema: Text,
+    fallback: null,
+    doc: "what stands before /chat/completions",
+    example: "http://127.0.0.1:11434/v1"
+  }),
+  modelContext: key({
+    path: "model.context_length",
+    schema: Count,
+    fallback: 200_000,
+    doc: "how many tokens the model takes in",
+    example: "200000"
+  }),
+  fallbacks: key({
+    path: "fallback_providers",
+    schema: Schema.Array(Fallback),
+    fallback: [],
+    doc: "backends that take over, in order: {provider, model, base_url?, key_env?}"
+  }),
+  maxTurns: key({
+    path: "agent.max_turns",
+    schema: Count,
+    fallback: 100,
+    doc: "most model calls in one turn",
+    example: "100"
+  }),
+  turnTimeout: key({
+    path: "agent.gateway_timeout",
+    schema: Seconds,
+    fallback: 1800,
+    doc: "seconds without any progress after which a turn is stopped",
+    example: "1800"
+  }),
+  apiRetries: key({
+    path: "agent.api_max_retries",
+    schema: Schema.Int.pipe(Schema.between(0, 20)),
+    fallback: 3,
+    doc: "how often a failed model call is tried again",
+    example: "3"
+  }),
+  disabledToolsets: key({
+    path: "agent.disabled_toolsets",
+    schema: Schema.Array(Schema.String),
+    fallback: [],
+    doc: "toolsets that no agent gets: terminal, file, messaging, delegation …"
+  }),
+  spawnDepth: key({
+    path: "delegation.max_spawn_depth",
+    env: "DELEGATION_MAX_SPAWN_DEPTH",
+    schema: Count,
+    fallback: 1,
+    doc: "how deep helpers may call helpers; 1: not at all",
+    example: "1"
+  }),
+  children: key({
+    path: "delegation.max_concurrent_children",
+    env: "DELEGATION_MAX_CONCURRENT_CHILDREN",
+    schema: Count,
+    fallback: 10,
+    doc: "most helpers of one call",
+    example: "10"
+  }),
+  childIterations: key({
+    path: "delegation.max_iterations",
+    schema: Count,
+    fallback: 100,
+    doc: "most model calls of one helper",
+    example: "100"
+  }),
+  childToolsets: key({
+    path: "delegation.default_toolsets",
+    schema: Schema.Array(Schema.String),
+    fallback: ["terminal", "file"],
+    doc: "toolsets that helpers get",
+    example: "[terminal, file]"
+  }),
+  approvalMode: key({
+    path: "approvals.mode",
+    schema: ApprovalMode,
+    fallback: "manual",
+    doc: "manual: ask before anything that is not read-only; off: never ask",
+    example: "manual"
+  }),
+  approvalTimeout: key({
+    path: "approvals.timeout",
+    schema: Seconds,
+    fallback: 300,
+    doc: "seconds after which no answer means no",
+    example: "300"
+  }),
+  cronMode: key({
+    path: "approvals.cron_mode",
+    schema: UnattendedMode,
+    fallback: "deny",
+    doc: "what a scheduled run may do that would need a question: deny or approve",
+    example: "deny"
+  }),
+  singleQueryMode: key({
+    path: "approvals.single_query_mode",
+    schema: UnattendedMode,
+    fallback: "deny",
+    doc: "the same for `hermes chat -q`",
+    example: "deny"
+  }),
+  unattendedMode: key({
+    path: "approvals.unattended_mode",
+    schema: UnattendedMode,
+    fallback: "deny",
+    doc: "the same for requests to the HTTP API",
+    example: "deny"
+  }),
+  terminalTimeout: key({
+    path: "terminal.timeout",
+    schema: Seconds,
+    fallback: 180,
+    doc: "seconds that a command may take",
+    example: "180"
+  }),
+  terminalDirectory: key({
+    path: "terminal.cwd",
+    schema: Text,
+    fallback: null,
+    doc: "where the agent works; the home's workspace folder when unset",
+    example: "/home/me/projects"
+  }),
+  passthrough: key({
+    path: "terminal.env_passthrough",
+    schema: Schema.Array(Schema.String),
+    fallback: [],
+    doc: "secret-looking variables that commands may see"
+  }),
+  busyMode: key({
+    path: "display.busy_input_mode",
+    env: "HERMES_GATEWAY_BUSY_INPUT_MODE",
+    schema: BusyMode,
+    fallback: "interrupt",
+    doc: "what a message does while the agent works: interrupt, queue or steer",
+    example: "interrupt"
+  }),
+  busyAck: key({
+    path: "display.busy_ack_enabled",
+    env: "HERMES_GATEWAY_BUSY_ACK_ENABLED",
+    schema: Schema.Boolean,
+    fallback: true,
+    doc: "say so when a message has to wait",
+    example: "true"
+  }),
+  groupPerUser: key({
+    path: "group_sessions_per_user",
+    schema: Schema.Boolean,
+    fallback: true,
+    doc: "in groups, a conversation per person",
+    example: "true"
+  }),
+  threadPerUser: key({
+    path: "thread_sessions_per_user",
+    schema: Schema.Boolean,
+    fallback: false,
+    doc: "in threads, a conversation per person",
+    example: "false"
+  }),
+  unauthorizedDm: key({
+    path: "unauthorized_dm_behavior",
+    schema: Schema.Literal("pair", "ignore"),
+    fallback: "pair",
+    doc: "strangers' direct messages: offer a pairing code, or ignore",
+    example: "pair"
+  }),
+  gatewayUsers: key({
+    path: "gateway.allowed_users",
+    env: "GATEWAY_ALLOWED_USERS",
+    schema: Ids,
+    fallback: [],
+    doc: 'people who may write on every platform; "*" is everybody'
+  }),
+  gatewayEverybody: key({
+    path: "gateway.allow_all_users",
+    env: "GATEWAY_ALLOW_ALL_USERS",
+    schema: Schema.Boolean,
+    fallback: false,
+    doc: "let everybody in, everywhere"
+  }),
+  lockDirectory: key({
+    path: "gateway.lock_directory",
+    env: "HERMES_GATEWAY_LOCK_DIR",
+    schema: Text,
+    fallback: null,
+    doc: "where bot tokens are locked machine-wide"
+  }),
+  apiHost: key({
+    path: "platforms.api_server.host",
+    env: "API_SERVER_HOST",
+    schema: Schema.NonEmptyString,
+    fallback: "127.0.0.1",
+    doc: "address of the page and the API; anything but loopback needs allowed_hosts",
+    example: "127.0.0.1"
+  }),
+  apiPort: key({
+    path: "platforms.api_server.port",
+    env: "API_SERVER_PORT",
+    schema: Port,
+    fallback: 8642,
+    doc: "its port; 0 takes a free one",
+    example: "8642"
+  }),
+  apiHosts: key({
+    path: "platforms.api_server.allowed_hosts",
+    schema: Schema.Array(Schema.String),
+    fallback: [],
+    doc: "host names under which it may be reached"
+  }),
+  apiRuns: key({
+    path: "platforms.api_server.max_concurrent_runs",
+    schema: Count,
+    fallback: 10,
+    doc: "most API requests that work at once",
+    example: "10"
+  }),
+  telegramEnabled: key({
+    path: "platforms.telegram.enabled",
+    schema: Schema.Boolean,
+    fallback: true,
+    doc: "false switches Telegram off although a token is set",
+    example: "true"
+  }),
+  telegramApiRoot: key({
+    path: "platforms.telegram.api_root",
+    env: "TELEGRAM_API_ROOT",
+    schema: Schema.NonEmptyString,
+    fallback: "https://api.telegram.org",
+    doc: "what stands before /bot<token>/"
+  }),
+  telegramUsers: key({
+    path: "platforms.telegram.allowed_users",
+    env: "TELEGRAM_ALLOWED_USERS",
+    schema: Ids,
+    fallback: [],
+    doc: "user ids who may write; without any, strangers get a pairing code",
+    example: "[]"
+  }),
+  telegramChats: key({
+    path: "platforms.telegram.group_allowed_chats",
+    env: "TELEGRAM_GROUP_ALLOWED_CHATS",
+    schema: Ids,
+    fallback: [],
+    doc: "groups in which everybody may write"
+  }),
+  telegramEverybody: key({
+    path: "platforms.telegram.allow_all_users",
+    env: "TELEGRAM_ALLOW_ALL_USERS",
+    schema: Schema.Boolean,
+    fallback: false,
+    doc: "let everybody on Telegram in"
+  }),
+  telegramMention: key({
+    path: "platforms.telegram.require_mention",
+    env: "TELEGRAM_REQUIRE_MENTION",
+    schema: Schema.Boolean,
+    fallback: true,
+    doc: "in groups, answer only when mentioned or replied to",
+    example: "true"
+  }),
+  telegramFree: key({
+    path: "platforms.telegram.free_response_chats",
+    env: "TELEGRAM_FREE_RESPONSE_CHATS",
+    schema: Ids,
+    fallback: [],
+    doc: "groups where no mention is needed"
+  }),
+  telegramHome: key({
+    path: "platforms.telegram.home_channel",
+    env: "TELEGRAM_HOME_CHANNEL",
+    schema: Schema.NullOr(HomeChannel),
+    fallback: null,
+    doc: "chat for what nobody asked for: an id or {chat_id, thread_id}"
+  }),
+  telegramStreaming: key({
+    path: "platforms.telegram.streaming",
+    schema: Schema.Boolean,
+    fallback: true,
+    doc: "show answers while they grow",
+    example: "true"
+  })
+} as const satisfies Record<string, ConfigKey>
+
+export const all: ReadonlyArray<ConfigKey> = Object.values(keys)
+
+/** The secrets that `.env` or the environment may hold, for the commented file and for `doctor`. */
+export const secretNames = [
+  "ANTHROPIC_API_KEY",
+  "OPENAI_API_KEY",
+  "HERMES_MODEL_API_KEY",
+  "TELEGRAM_BOT_TOKEN",
+  "API_SERVER_KEY"
+] as const
