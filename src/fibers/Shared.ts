@@ -58,7 +58,7 @@ export interface SharedCache<in Key, out A, out E = never> {
   readonly size: Effect.Effect<number>
 }
 
-/** A cache whose least recently used entry leaves at `capacity`; a failure is kept as long as a value. */
+/** A cache of at most `capacity` entries, of which older ones leave first; a failure is kept as long as a value. */
 export const cache = <Key, A, E, R>(options: {
   readonly capacity: number
   readonly timeToLive: Duration.DurationInput
