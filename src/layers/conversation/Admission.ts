@@ -13,6 +13,7 @@ import * as Notice from "../../services/delivery/Notice.js"
 import { type NoticeText, Notifier } from "../../services/delivery/Notifier.js"
 import { Drain } from "../../services/operation/Drain.js"
 import { Ids } from "../../services/operation/Ids.js"
+import { Readiness } from "../../services/operation/Readiness.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { sessionKey } from "../../services/session/SessionKey.js"
 import type { StateError } from "../../services/state/StateError.js"
@@ -28,6 +29,7 @@ const make = Effect.gen(function* () {
   const notifier = yield* Notifier
   const drain = yield* Drain
   const ids = yield* Ids
+  const readiness = yield* Readiness
 
   const refuse = (event: InboundEvent, notice: NoticeText): Effect.Effect<Receipt> =>
     Effect.gen(function* () {
@@ -142,13 +144,13 @@ const make = Effect.gen(function* () {
     })
 
   return Admission.of({
-    accept: (event, arrival) => Turn.cleared(accept(event, arrival)),
-    press: (event, arrival, value) => Turn.cleared(press(event, arrival, value))
+    accept: (event, arrival) => Turn.cleared(Effect.zipRight(readiness.await, accept(event, arrival))),
+    press: (event, arrival, value) => Turn.cleared(Effect.zipRight(readiness.await, press(event, arrival, value)))
   })
 })
 
 export const layer: Layer.Layer<
   Admission,
   never,
-  Settings | Authorization | Pairing | Inbox | Conversations | Approvals | Delivery | Notifier | Drain | Ids
+  Settings | Authorization | Pairing | Inbox | Conversations | Approvals | Delivery | Notifier | Drain | Ids | Readiness
 > = Layer.effect(Admission, make)

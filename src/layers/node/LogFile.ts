@@ -1,0 +1,111 @@
+/** The log: one JSON object a line in the home, rotated, and a readable line on a terminal's stderr (contract §3). */
+import { Cause, Effect, HashMap, Layer, Logger, LogLevel } from "effect"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import process from "node:process"
+import { Redactor } from "../../services/delivery/Redactor.js"
+import { Home } from "../../services/operation/Home.js"
+
+const maxBytes = 10 * 1024 * 1024
+const keptFiles = 5
+
+/** Moves `log` to `log.1`, `log.1` to `log.2` …; the oldest goes. */
+const rotate = (file: string): void => {
+  fs.rmSync(`${file}.${keptFiles - 1}`, { force: true })
+  for (let index = keptFiles - 2; index >= 1; index--)
+    if (fs.existsSync(`${file}.${index}`)) fs.renameSync(`${file}.${index}`, `${file}.${index + 1}`)
+  if (fs.existsSync(file)) fs.renameSync(file, `${file}.1`)
+}
+
+/** Appends lines; a disk that refuses costs the line, never the work that logged it. */
+class RotatedFile {
+  readonly file: string
+  private descriptor: number
+  private size: number
+
+  constructor(file: string) {
+    this.file = file
+    this.descriptor = fs.openSync(file, "a", 0o600)
+    this.size = fs.fstatSync(this.descriptor).size
+  }
+
+  append(line: string): boolean {
+    try {
+      const bytes = Buffer.from(line)
+      if (this.size + bytes.length > maxBytes) {
+        fs.closeSync(this.descriptor)
+        rotate(this.file)
+        this.descriptor = fs.openSync(this.file, "a", 0o600)
+        this.size = 0
+      }
+      fs.writeSync(this.descriptor, bytes)
+      this.size += bytes.length
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  close(): void {
+    fs.closeSync(this.descriptor)
+  }
+}
+
+const messageOf = (message: unknown): string =>
+  (Array.isArray(message) ? message : [message])
+    .map((part: unknown) =>
+      typeof part === "string" ? part : part instanceof Error ? part.message : (JSON.stringify(part) ?? String(part))
+    )
+    .join(" ")
+
+const toLine = (options: Logger.Logger.Options<unknown>, redact: (text: string) => string): string => {
+  const cause = Cause.isEmpty(options.cause) ? null : Cause.pretty(options.cause, { renderErrorCause: true })
+  const entry = {
+    time: options.date.toISOString(),
+    level: options.logLevel.label,
+    message: messageOf(options.message),
+    ...Object.fromEntries(HashMap.toEntries(options.annotations)),
+    ...(cause === null ? {} : { cause })
+  }
+  return `${redact(JSON.stringify(entry))}\n`
+}
+
+/** What a person sees on the terminal: the message and its cause's first line. */
+const toPretty = (options: Logger.Logger.Options<unknown>, redact: (text: string) => string): string => {
+  const cause = Cause.isEmpty(options.cause) ? "" : ` — ${Cause.pretty(options.cause).split("\n")[0] ?? ""}`
+  const time = options.date.toTimeString().slice(0, 8)
+  return `${redact(`${time} ${options.logLevel.label.toLowerCase()} ${messageOf(options.message)}${cause}`)}\n`
+}
+
+/** Logs to `logs/hermes.log` of the home; with `terminal` also to stderr. What is logged is redacted, whole lines at a time. */
+export const layer = (options: { readonly terminal: boolean }): Layer.Layer<never, never, Home | Redactor> =>
+  Layer.unwrapScoped(
+    Effect.gen(function* () {
+      const home = yield* Home
+      const redactor = yield* Redactor
+      const file = yield* Effect.acquireRelease(
+        Effect.sync(() => {
+          const directory = path.join(home.directory, "logs")
+          fs.mkdirSync(directory, { recursive: true, mode: 0o700 })
+          return new RotatedFile(path.join(directory, "hermes.log"))
+        }),
+        (open) => Effect.sync(() => open.close())
+      )
+      const logger = Logger.make((entry) => {
+        const stored = file.append(toLine(entry, redactor.text))
+        if (options.terminal || !stored) process.stderr.write(toPretty(entry, redactor.text))
+      })
+      return Logger.replace(Logger.defaultLogger, logger)
+    })
+  )
+
+const levels: { readonly [name: string]: LogLevel.LogLevel } = {
+  trace: LogLevel.Trace,
+  debug: LogLevel.Debug,
+  info: LogLevel.Info,
+  warning: LogLevel.Warning,
+  error: LogLevel.Error
+}
+
+/** The least level that is logged; an unknown name logs `info`. */
+export const level = (name: string): Layer.Layer<never> => Logger.minimumLogLevel(levels[name] ?? LogLevel.Info)
