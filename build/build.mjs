@@ -15,6 +15,7 @@ import {
   readdirSync,
   renameSync,
   rmSync,
+  statSync,
   utimesSync,
   writeFileSync
 } from "node:fs"
@@ -70,6 +71,16 @@ const write = (file, text, mode) => {
   renameSync(`${file}.new`, file)
 }
 
+/** Removes the chunks of earlier builds that no process can be starting from any more. */
+const forget = (current) => {
+  for (const name of readdirSync("dist/bin")) {
+    const chunk = /^(.+\.cjs)(\..+\.cache)?$/.exec(name)?.[1]
+    const file = path.join("dist/bin", name)
+    if (chunk === undefined || current.has(chunk) || Date.now() - statSync(file).mtimeMs < 600_000) continue
+    rmSync(file)
+  }
+}
+
 const bin = async () => {
   const input = Object.fromEntries(Object.entries(commands).filter(([, source]) => existsSync(source)))
   if (input.hermes === undefined) throw new Error(`${commands.hermes} is not there`)
@@ -84,6 +95,8 @@ const bin = async () => {
       dir: "dist/bin",
       format: "cjs",
       comments: false,
+      // A script from V8's cache cannot import(): what is left of it becomes require().
+      dynamicImportInCjs: false,
       // Names stay: they are what spans, errors and stack traces say.
       minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
       entryFileNames: "[name]-[hash].cjs",
@@ -98,6 +111,7 @@ const bin = async () => {
     const text = loader.replace("__ENTRY__", chunk.fileName).replace("__VERSION__", version)
     write(`dist/bin/${chunk.name}.js`, text, 0o755)
   }
+  forget(new Set(chunks.map((chunk) => chunk.fileName)))
   await warm(path.resolve("dist/bin/hermes.js"))
 }
 

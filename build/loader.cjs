@@ -41,7 +41,6 @@ const load = (name) => {
   const cachedData = read(filename + suffix)
   const script = new vm.Script(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, {
     filename,
-    importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
     ...(cachedData === undefined ? {} : { cachedData })
   })
   if (cachedData === undefined || script.cachedDataRejected) uncached.set(filename, script)

@@ -1,0 +1,113 @@
+/** The loader of the built commands: compiled code is kept, used, and done without. */
+import { execFile } from "node:child_process"
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync
+} from "node:fs"
+import { tmpdir } from "node:os"
+import path from "node:path"
+import { promisify } from "node:util"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+
+const run = promisify(execFile)
+const loader = readFileSync(new URL("../../build/loader.cjs", import.meta.url), "utf8")
+
+describe("the loader of built commands", () => {
+  let folder = ""
+  const start = async (...args: ReadonlyArray<string>) => {
+    const { stdout } = await run(process.execPath, [path.join(folder, "hermes.js"), ...args], { cwd: tmpdir() })
+    return stdout
+  }
+  const caches = () =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith(".cache"))
+      .toSorted()
+  const written = () => caches().map((name) => statSync(path.join(folder, name)).mtimeMs)
+
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(tmpdir(), "loader-"))
+    writeFileSync(path.join(folder, "package.json"), JSON.stringify({ type: "commonjs" }))
+    writeFileSync(
+      path.join(folder, "hermes.js"),
+      loader.replace("__ENTRY__", "hermes-1.cjs").replace("__VERSION__", "1.2.3")
+    )
+    writeFileSync(
+      path.join(folder, "hermes-1.cjs"),
+      `const shared = require("./shared-1.cjs"), os = require("node:os")
+       exports.greet = (name) => "hello " + name
+       Promise.resolve().then(() => require("./lazy-1.cjs")).then(async ({ answer }) => {
+         const { sep } = await require("node:path")
+         console.log([answer, shared === require("./shared-1.cjs"), typeof os.tmpdir(), sep, process.argv.slice(2)].join())
+         if (process.argv[2] === "fail") process.exit(3)
+       })`
+    )
+    // The chunks know each other, as split ones do.
+    writeFileSync(
+      path.join(folder, "lazy-1.cjs"),
+      `const entry = require("./hermes-1.cjs"); exports.answer = entry.greet("\\u2500")`
+    )
+    writeFileSync(path.join(folder, "shared-1.cjs"), "exports.shared = 1")
+  })
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  const answer = (args: string) => `hello ─,true,string,${path.sep},${args}\n`
+
+  test("runs the chunks, keeps their code, and uses it the next time", async () => {
+    expect(await start("a", "b")).toBe(answer("a,b"))
+    expect(caches().map((name) => name.replace(/\.cjs.*-/, " "))).toEqual([
+      "hermes-1 command.cache",
+      "lazy-1 command.cache",
+      "shared-1 command.cache"
+    ])
+    const before = written()
+    expect(await start("a", "b")).toBe(answer("a,b"))
+    expect(written()).toEqual(before)
+  })
+
+  test("keeps the gateway's code apart", async () => {
+    await start("status")
+    await start("gateway", "run")
+    expect(caches()).toHaveLength(6)
+  })
+
+  test("a cache that V8 refuses is replaced", async () => {
+    await start()
+    for (const name of caches()) truncateSync(path.join(folder, name), 100)
+    expect(await start()).toBe(answer(""))
+    expect(caches().map((name) => statSync(path.join(folder, name)).size > 100)).toEqual([true, true, true])
+  })
+
+  test("code of another start-up flag is not used", async () => {
+    await start()
+    const before = written()
+    const { stdout } = await run(process.execPath, ["--no-opt", "--stack-size=900", path.join(folder, "hermes.js")])
+    expect(stdout).toBe(answer(""))
+    expect(written()).not.toEqual(before)
+  })
+
+  test("a folder that cannot be written costs nothing but speed, and leaves nothing", async () => {
+    await start()
+    for (const name of caches()) {
+      rmSync(path.join(folder, name))
+      mkdirSync(path.join(folder, name, "in the way"), { recursive: true })
+    }
+    expect(await start()).toBe(answer(""))
+    expect(readdirSync(folder).filter((name) => /\.cache\.\d+$/.test(name))).toEqual([])
+  })
+
+  test("a run that failed keeps nothing", async () => {
+    await expect(start("fail")).rejects.toMatchObject({ code: 3, stdout: answer("fail") })
+    expect(caches()).toEqual([])
+  })
+
+  test("the version needs no chunk", async () => {
+    rmSync(path.join(folder, "hermes-1.cjs"))
+    expect(await start("--version")).toBe("1.2.3\n")
+  })
+})
