@@ -41,8 +41,12 @@ export interface ModelServer {
   readonly requests: Effect.Effect<ReadonlyArray<ModelServerRequest>>
   /** Waits until `count` requests have come. */
   readonly received: (count: number) => Effect.Effect<void>
-  /** Connections whose answer is still open. */
+  /** Requests whose answer is still open. */
   readonly open: Effect.Effect<number>
+  /** Waits until no answer is open. */
+  readonly closed: Effect.Effect<void>
+  /** Connections made so far. */
+  readonly connections: Effect.Effect<number>
 }
 
 export interface SpokenCall {
@@ -264,25 +268,31 @@ export const make = (
     const seen: Array<ModelServerRequest> = []
     const waiting: Array<{ readonly count: number; readonly done: Deferred.Deferred<void> }> = []
     let open = 0
+    let connections = 0
+    const quiet = new Set<Deferred.Deferred<void>>()
 
     const replyTo = (request: ModelServerRequest): ModelServerReply =>
       typeof replies === "function" ? replies(request) : (replies[request.index] ?? replies.at(-1) ?? refuses(500))
 
     const server = Http.createServer((request, response) => {
       const pieces: Array<Buffer> = []
+      let answering: Turn.TurnFiber<void> | null = null
       open += 1
+      response.on("close", () => {
+        open -= 1
+        if (open === 0) for (const done of quiet) Deferred.unsafeDone(done, Effect.void)
+        if (answering !== null) runner.fork(Turn.interruptSoon(answering))
+      })
       request.on("data", (piece: Buffer) => pieces.push(piece))
       request.on("end", () => {
         const received = describe(request, Buffer.concat(pieces).toString("utf8"), seen.length)
         seen.push(received)
-        const answering = runner.fork(answer(replyTo(received), response))
-        response.on("close", () => {
-          open -= 1
-          runner.fork(Turn.interruptSoon(answering))
-        })
+        answering = runner.fork(answer(replyTo(received), response))
         for (const waiter of waiting) if (waiter.count <= seen.length) Deferred.unsafeDone(waiter.done, Effect.void)
       })
     })
+
+    server.on("connection", () => (connections += 1))
 
     yield* Effect.acquireRelease(
       Effect.async<void>((resume) => {
@@ -302,6 +312,12 @@ export const make = (
       baseUrl: `${origin}/v1`,
       requests: Effect.sync(() => [...seen]),
       open: Effect.sync(() => open),
+      closed: Effect.flatMap(Deferred.make<void>(), (done) => {
+        if (open === 0) return Effect.void
+        quiet.add(done)
+        return Deferred.await(done)
+      }),
+      connections: Effect.sync(() => connections),
       received: (count) =>
         Effect.flatMap(Deferred.make<void>(), (done) => {
           if (seen.length >= count) return Effect.void
