@@ -1,0 +1,81 @@
+import { describe, expect, it } from "@effect/vitest"
+import { FastCheck as fc } from "effect"
+import { argumentsState, forModel, unanswered } from "../../../src/services/agent/History.js"
+import type { Message, StoredMessage } from "../../../src/services/session/Transcript.js"
+
+const user = (text: string): Message => ({ _tag: "user", text, platformMessageId: null })
+const assistant = (text: string, calls: ReadonlyArray<string> = []): Message => ({
+  _tag: "assistant",
+  text,
+  reasoning: null,
+  toolCalls: calls.map((id) => ({ id, name: "probe", arguments: "{}" })),
+  finishReason: "stop"
+})
+const result = (callId: string, text = callId): Message => ({
+  _tag: "tool",
+  callId,
+  tool: "probe",
+  text,
+  disposition: "ok"
+})
+const stored = (messages: ReadonlyArray<Message>, turnId = "t"): ReadonlyArray<StoredMessage> =>
+  messages.map((message, index) => ({ id: index + 1, at: index, turnId, message }))
+
+const row = fc.oneof(
+  fc.constantFrom(user("u")),
+  fc.uniqueArray(fc.constantFrom("a", "b", "c"), { maxLength: 3 }).map((calls) => assistant("said", calls)),
+  fc.constantFrom("a", "b", "c", "x").map((id) => result(id))
+)
+
+describe("History", () => {
+  it("puts results behind their calls in call order, whenever they were stored", () => {
+    const rows = [user("go"), assistant("", ["a", "b"]), result("b"), result("a"), assistant("done")]
+    expect(forModel(rows)).toEqual([user("go"), assistant("", ["a", "b"]), result("a"), result("b"), assistant("done")])
+  })
+
+  it("gives a call without a result one that says so", () => {
+    const repaired = forModel([user("go"), assistant("", ["a"]), user("well?")])
+    expect(repaired[2]).toMatchObject({ _tag: "tool", callId: "a", disposition: "unknown" })
+    expect(repaired[3]).toEqual(user("well?"))
+  })
+
+  it("joins messages of a person that no answer stands between", () => {
+    expect(forModel([user("one"), user("two")])).toEqual([user("one\n\ntwo")])
+  })
+
+  it.prop(
+    "holds exactly one result per call in call order, and no result without a call",
+    [fc.array(row)],
+    ([rows]) => {
+      const messages = forModel(rows)
+      let expected: Array<string> = []
+      for (const message of messages) {
+        if (message._tag === "tool") expect(message.callId).toBe(expected.shift())
+        else {
+          expect(expected).toEqual([])
+          expected = message._tag === "assistant" ? message.toolCalls.map((call) => call.id) : []
+        }
+      }
+      expect(expected).toEqual([])
+      for (const [index, message] of messages.entries())
+        if (message._tag === "user") expect(messages[index - 1]?._tag).not.toBe("user")
+    }
+  )
+
+  it("finds the calls that a turn goes on with", () => {
+    const rows = stored([user("go"), assistant("", ["a", "b", "c"]), result("b")])
+    expect(unanswered(rows, "t").map((call) => call.id)).toEqual(["a", "c"])
+    expect(unanswered(rows, "another turn")).toEqual([])
+    expect(unanswered(stored([user("go"), assistant("done")]), "t")).toEqual([])
+  })
+
+  it.each([
+    ["", "ok"],
+    ['{"a":1}', "ok"],
+    ['{"a":', "cut"],
+    ['{"command":"ls', "cut"],
+    ["{a:1}", "malformed"]
+  ])("reads arguments %s as %s", (text, state) => {
+    expect(argumentsState({ id: "1", name: "x", arguments: text })).toBe(state)
+  })
+})
