@@ -8,26 +8,30 @@ import { Home, HomeUnusable } from "../../services/operation/Home.js"
 const ownerOnlyDirectory = 0o700
 const ownerOnlyFile = 0o600
 
-/** The commented `config.yaml` of a new home, made from the table of keys. */
+/** The commented `config.yaml` of a new home, made from the table of keys: top-level keys first, then section by section. */
 export const commentedConfig = (): string => {
+  const shown = all.filter((key) => key.example !== null).map((key) => ({ key, names: key.path.split(".") }))
   const lines = [
-    "# hermes-effect: every setting with its default. Remove the # before a line to change it.",
-    "# Secrets do not belong here but into .env beside this file.",
-    ""
+    "# hermes-effect: every setting with its default. Remove the # before a line, and before the sections above it, to change it.",
+    "# Secrets do not belong here but into .env beside this file."
   ]
-  let section = ""
-  for (const key of all) {
-    if (key.example === null) continue
-    const names = key.path.split(".")
-    const parents = names.slice(0, -1)
-    if (parents.join(".") !== section) {
-      section = parents.join(".")
-      if (section !== "") lines.push("", ...parents.map((name, depth) => `# ${"  ".repeat(depth)}${name}:`))
+  const write = (depth: number, entries: typeof shown): void => {
+    const indent = "  ".repeat(depth)
+    for (const { key, names } of entries.filter((entry) => entry.names.length === depth + 1)) {
+      const variable = key.env === null ? "" : ` (${key.env})`
+      lines.push(`# ${indent}${names.at(-1) ?? ""}: ${key.example ?? ""}   # ${key.doc}${variable}`)
     }
-    const indent = "  ".repeat(parents.length)
-    const variable = key.env === null ? "" : ` (${key.env})`
-    lines.push(`# ${indent}${names.at(-1) ?? ""}: ${key.example}   # ${key.doc}${variable}`)
+    const deeper = entries.filter((entry) => entry.names.length > depth + 1)
+    for (const section of new Set(deeper.map((entry) => entry.names[depth]))) {
+      lines.push(...(depth === 0 ? [""] : []), `# ${indent}${section ?? ""}:`)
+      write(
+        depth + 1,
+        deeper.filter((entry) => entry.names[depth] === section)
+      )
+    }
   }
+  lines.push("")
+  write(0, shown)
   return `${lines.join("\n")}\n`
 }
 

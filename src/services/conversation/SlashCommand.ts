@@ -2,6 +2,8 @@
  * Typed commands (gateway.md 3.3, 3.4): what is one, which one it is, and what it may do while a turn runs. Pure.
  */
 
+import * as Spelling from "../operation/Spelling.js"
+
 /** While a turn runs: answered at once; ends the turn first; or refused. */
 export type BusyClass = "dispatch" | "interruptThenDispatch" | "reject"
 
@@ -83,27 +85,14 @@ const uniquePrefix = (name: string): (typeof commands)[number] | undefined => {
   return fitting.length === 1 ? fitting[0] : undefined
 }
 
-/** Edits to turn one word into another. */
-const distance = (a: string, b: string): number => {
-  let previous = Array.from({ length: b.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const substitution = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      row.push(Math.min((previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, substitution))
-    }
-    previous = row
-  }
-  return previous[b.length] ?? 0
-}
-
 const closestTo = (typed: string): ReadonlyArray<string> =>
-  commands
-    .map((spec) => ({ name: spec.name, distance: distance(normal(typed), spec.name) }))
-    .filter((candidate) => candidate.distance <= 2)
-    .sort((a, b) => a.distance - b.distance)
+  Spelling.near(
+    normal(typed),
+    commands.map((spec) => spec.name),
+    2
+  )
     .slice(0, 3)
-    .map((candidate) => `/${candidate.name}`)
+    .map((name) => `/${name}`)
 
 const pattern = /^([/!])([A-Za-z][A-Za-z0-9_-]*)(?:@[A-Za-z0-9_]+)?(?:\s+([\s\S]*))?$/
 

@@ -1,5 +1,6 @@
 import { Context, Effect, Either, Schema } from "effect"
 import { type ConfigKey } from "./ConfigKey.js"
+import * as Spelling from "./Spelling.js"
 import type { SettingIssue } from "./Settings.js"
 
 /** A value and where it came from. */
@@ -84,18 +85,12 @@ export const shapeProblem = (error: { readonly message: string }): string =>
     .at(-1)
     ?.replace(/^[\s│├└─]+/, "") ?? error.message
 
-const distance = (a: string, b: string): number => {
-  const common = [...a].filter((letter, index) => b[index] === letter).length
-  return Math.max(a.length, b.length) - common
-}
-
 /** The known path that is most like a mistyped one; null when none is near. */
 export const closestPath = (path: string, known: ReadonlyArray<string>): string | null => {
   const last = path.split(".").at(-1) ?? path
-  const sameName = known.find((candidate) => candidate.split(".").at(-1) === last)
-  if (sameName !== undefined) return sameName
-  const [best] = known
-    .map((candidate) => ({ candidate, distance: distance(candidate, path) }))
-    .sort((a, b) => a.distance - b.distance)
-  return best !== undefined && best.distance <= Math.max(2, path.length / 4) ? best.candidate : null
+  return (
+    known.find((candidate) => candidate.split(".").at(-1) === last) ??
+    Spelling.near(path, known, Math.max(2, Math.floor(path.length / 5)))[0] ??
+    null
+  )
 }

@@ -1,0 +1,175 @@
+import { FileSystem } from "@effect/platform"
+import { NodeContext } from "@effect/platform-node"
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Either, Layer, Redacted } from "effect"
+import * as AmbientEnvironment from "../../../src/fibers/AmbientEnvironment.js"
+import * as ConfigFile from "../../../src/layers/node/ConfigFile.js"
+import * as DotEnv from "../../../src/layers/node/DotEnv.js"
+import * as HomeLayer from "../../../src/layers/node/Home.js"
+import { Config } from "../../../src/services/operation/Config.js"
+import { all } from "../../../src/services/operation/ConfigKey.js"
+import { Settings } from "../../../src/services/operation/Settings.js"
+
+/** Runs `body` over a home whose config.yaml and .env hold what is given. */
+const withHome = <A, E>(
+  files: { readonly config?: string; readonly env?: string; readonly ambient?: Record<string, string> },
+  body: (home: string) => Effect.Effect<A, E, Settings | Config | FileSystem.FileSystem>
+) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const home = yield* fs.makeTempDirectoryScoped()
+      if (files.config !== undefined) yield* fs.writeFileString(`${home}/config.yaml`, files.config)
+      if (files.env !== undefined) yield* fs.writeFileString(`${home}/.env`, files.env)
+      const layer = ConfigFile.layer.pipe(
+        Layer.provide(HomeLayer.layer(home)),
+        Layer.provide(AmbientEnvironment.layer(files.ambient ?? {})),
+        Layer.provide(NodeContext.layer)
+      )
+      return yield* body(home).pipe(Effect.provide(layer))
+    })
+  ).pipe(Effect.provide(NodeContext.layer))
+
+const settings = (files: Parameters<typeof withHome>[0]) => withHome(files, () => Settings)
+const issues = (files: Parameters<typeof withHome>[0]) =>
+  withHome(files, () => Effect.map(Config, (config) => config.issues.map((issue) => `${issue.path}: ${issue.problem}`)))
+
+describe("ConfigFile", () => {
+  it.effect("gives every key its default in a new home, whose commented file changes nothing", () =>
+    withHome({}, (home) =>
+      Effect.gen(function* () {
+        const fs = yield* FileSystem.FileSystem
+        const config = yield* Config
+        expect(config.issues).toEqual([])
+        expect(config.values.every((configured) => configured.from === "default")).toBe(true)
+        expect((yield* Settings).model.provider).toBe("offline")
+        const mode = (path: string) => Effect.map(fs.stat(path), (info) => (info.mode & 0o777).toString(8))
+        expect(yield* mode(home)).toBe("700")
+        for (const file of ["config.yaml", ".env", "key"]) expect(yield* mode(`${home}/${file}`)).toBe("600")
+      })
+    )
+  )
+
+  it.effect("takes the whole commented file once its marks are removed", () =>
+    Effect.gen(function* () {
+      const text = HomeLayer.commentedConfig()
+        .split("\n")
+        .filter((line) => /^# ( *)[a-z_]+:/.test(line))
+        .map((line) => line.slice(2))
+        .join("\n")
+      expect(yield* issues({ config: text })).toEqual([])
+    })
+  )
+
+  it.effect("names an unknown key and a wrong type by path, and uses the default", () =>
+    Effect.gen(function* () {
+      const config = "model:\n  provder: openai\nagent:\n  max_turns: many\nfoo: 1\n"
+      const found = yield* issues({ config })
+      expect(found).toContain("model.provder: no such setting; did you mean model.provider?")
+      expect(found).toContain("foo: no such setting")
+      expect(found.some((issue) => issue.startsWith("agent.max_turns: Expected"))).toBe(true)
+      const taken = yield* settings({ config })
+      expect(taken.agent.maxTurns).toBe(100)
+      expect(taken.model.provider).toBe("offline")
+    })
+  )
+
+  it.effect("fails closed on who may write and what may run", () =>
+    Effect.gen(function* () {
+      const taken = yield* settings({
+        config:
+          "gateway:\n  allow_all_users: sometimes\n  allowed_users: { a: 1 }\napprovals:\n  mode: whatever\n  cron_mode: 7\nplatforms:\n  telegram:\n    allow_all_users: 3\n"
+      })
+      expect(taken.gateway.allowAllUsers).toBe(false)
+      expect(taken.gateway.allowedUsers).toEqual([])
+      expect(taken.approvals.mode).toBe("manual")
+      expect(taken.approvals.cronMode).toBe("deny")
+      expect(taken.telegram.allowAllUsers).toBe(false)
+    })
+  )
+
+  it.effect("reads YAML's off as off", () =>
+    Effect.map(settings({ config: "approvals:\n  mode: off\n  cron_mode: yes\n" }), (taken) => {
+      expect(taken.approvals.mode).toBe("off")
+      expect(taken.approvals.cronMode).toBe("approve")
+    })
+  )
+
+  it.effect.each([
+    ["an open bracket", "a: [1\nb: 2\n", 2],
+    ["a tab", "model:\n\tname: x\n", 2],
+    ["a key twice", "timezone: UTC\ntimezone: UTC\n", 2]
+  ] as const)("ends on YAML that does not parse, with line and column: %s", ([_what, config, line]) =>
+    Effect.gen(function* () {
+      const failed = yield* Effect.either(settings({ config }))
+      if (Either.isRight(failed)) return expect.fail("was taken")
+      expect(failed.left).toMatchObject({ _tag: "SettingsUnusable", line })
+      expect((failed.left as { column?: number }).column).toBeGreaterThan(0)
+    })
+  )
+
+  it.effect("lets the environment win over .env, and .env over nothing", () =>
+    Effect.gen(function* () {
+      const env = "ANTHROPIC_API_KEY='from file' # mine\nHERMES_MODEL_PROVIDER=anthropic\n"
+      const fromFile = yield* settings({ env })
+      expect(fromFile.model.apiKey).not.toBe(null)
+      expect(fromFile.model.apiKey === null ? "" : Redacted.value(fromFile.model.apiKey)).toBe("from file")
+      const over = yield* settings({ env, ambient: { ANTHROPIC_API_KEY: "from environment" } })
+      expect(over.model.apiKey === null ? "" : Redacted.value(over.model.apiKey)).toBe("from environment")
+      expect(JSON.stringify(over)).not.toContain("from environment")
+    })
+  )
+
+  it.effect("keeps a platform off that the file switches off, whatever the environment holds", () =>
+    Effect.gen(function* () {
+      const ambient = { TELEGRAM_BOT_TOKEN: "1:x", TELEGRAM_ALLOWED_USERS: "1, 2", TELEGRAM_HOME_CHANNEL: "-100" }
+      const off = yield* settings({ config: "platforms:\n  telegram:\n    enabled: false\n", ambient })
+      expect(off.telegram.enabled).toBe(false)
+      const on = yield* settings({ ambient })
+      expect(on.telegram).toMatchObject({ enabled: true, allowedUsers: ["1", "2"], homeChannel: { chatId: "-100" } })
+    })
+  )
+
+  it.effect("never uses a key of one provider for another", () =>
+    Effect.map(settings({ ambient: { OPENAI_API_KEY: "sk-o", HERMES_MODEL_PROVIDER: "anthropic" } }), (taken) =>
+      expect(taken.model.apiKey).toBe(null)
+    )
+  )
+
+  it.effect("changes one key of the file and keeps the rest, comments too", () =>
+    withHome({ config: "# mine\nmodel:\n  name: a # this one\n" }, (home) =>
+      Effect.gen(function* () {
+        const fs = yield* FileSystem.FileSystem
+        const config = yield* Config
+        yield* config.set("model.name", "b")
+        yield* config.set("agent.max_turns", "7")
+        const text = yield* fs.readFileString(`${home}/config.yaml`)
+        expect(text).toBe("# mine\nmodel:\n  name: b # this one\nagent:\n  max_turns: 7\n")
+        const refused = yield* Effect.flip(config.set("agent.max_turns", "none"))
+        expect(refused._tag).toBe("ValueRefused")
+        const unknown = yield* Effect.flip(config.set("agent.max_turn", "7"))
+        expect(unknown.message).toContain("did you mean agent.max_turns?")
+        expect(yield* fs.readFileString(`${home}/config.yaml`)).toBe(text)
+      })
+    )
+  )
+
+  it("has a doc line and a decodable default for every key", () => {
+    for (const key of all) {
+      expect(key.doc.length).toBeGreaterThan(10)
+      expect(new Set(all.map((other) => other.path)).size).toBe(all.length)
+    }
+  })
+})
+
+describe("DotEnv", () => {
+  it("reads names, quotes, comments and export", () => {
+    expect(DotEnv.parse("A=1\n# B=2\nexport C = \"x y\" # z\nD='#'\nE=a#b\n9=no\nF=\n")).toEqual({
+      A: "1",
+      C: "x y",
+      D: "#",
+      E: "a#b",
+      F: ""
+    })
+  })
+})
