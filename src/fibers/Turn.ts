@@ -5,7 +5,7 @@
  * No fact can be bound alone. A door carries all three or removes all three.
  */
 import type { Scope } from "effect"
-import { Data, Effect, Equal, Exit, Fiber, FiberId, FiberRef, Option, Runtime, Schema } from "effect"
+import { Data, Effect, Equal, Exit, Fiber, FiberId, FiberRef, FiberRefs, Option, Runtime, Schema } from "effect"
 import * as CronMarker from "./CronMarker.js"
 import * as DeliveryOrigin from "./DeliveryOrigin.js"
 import * as Field from "./Field.js"
@@ -63,6 +63,13 @@ export const peek: Effect.Effect<Facts> = Effect.map(
   Effect.all([FiberRef.get(facts.identityRef), FiberRef.get(facts.markerRef), FiberRef.get(facts.originRef)]),
   ([identity, marker, origin]) => ({ identity, marker, origin })
 )
+
+/** The three facts in a fiber's refs: for a `Logger`, which is given the refs of the fiber that logs and runs in none. */
+export const peekIn = (refs: FiberRefs.FiberRefs): Facts => ({
+  identity: FiberRefs.getOrDefault(refs, facts.identityRef),
+  marker: FiberRefs.getOrDefault(refs, facts.markerRef),
+  origin: FiberRefs.getOrDefault(refs, facts.originRef)
+})
 
 /** Has this process ever bound a turn (gateway.md 1.5)? Goes from false to true once and stays. */
 export const engaged: Effect.Effect<boolean> = Effect.sync(facts.isEngaged)
