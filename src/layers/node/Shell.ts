@@ -1,0 +1,154 @@
+import { Clock, Effect, Exit, Layer, Option } from "effect"
+import { accessSync, constants, existsSync, statSync } from "node:fs"
+import { tmpdir } from "node:os"
+import * as path from "node:path"
+import { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
+import * as ChildEnvironment from "../../fibers/ChildEnvironment.js"
+import { Authorized } from "../../services/approval/Approval.js"
+import { Redactor } from "../../services/delivery/Redactor.js"
+import { Ids } from "../../services/operation/Ids.js"
+import { Settings } from "../../services/operation/Settings.js"
+import { type HeadTail, readable } from "../../services/shell/Output.js"
+import { Shell, type ShellCommand, type ShellOutcome } from "../../services/shell/Shell.js"
+import * as Child from "./process/Child.js"
+import * as ProcessTree from "./process/ProcessTree.js"
+
+/** By this name in its environment a process is known to belong to a command, wherever it went. */
+const tokenName = "HERMES_COMMAND_TOKEN"
+
+/** Time between TERM and KILL; an interrupted turn must be gone within a second. */
+const interruptGraceMillis = 500
+const timeoutGraceMillis = 1_500
+const killLimitMillis = 3_000
+
+/**
+ * The pipe of a command that has ended is read on until this many looks in a row found nothing new, and this many in
+ * all. Looks rather than one long pause: on a busy machine a timer can fire before what waits in the pipe was read.
+ */
+const drainStepMillis = 20
+const quietLooks = 8
+const drainLooks = 100
+
+const realTime = Effect.withClock(Clock.make())
+
+const isUsable = (directory: string): boolean => {
+  try {
+    accessSync(directory, constants.X_OK)
+    return statSync(directory).isDirectory()
+  } catch {
+    return false
+  }
+}
+
+/** The directory or its nearest ancestor that can be entered, at last the place for temporary files (gateway.md 1.5). */
+const usable = (asked: string): { readonly directory: string; readonly note: string | null } => {
+  for (let directory = asked; ; directory = path.dirname(directory)) {
+    if (isUsable(directory))
+      return { directory, note: directory === asked ? null : `${asked} cannot be entered; this ran in ${directory}` }
+    if (path.dirname(directory) === directory) break
+  }
+  return { directory: tmpdir(), note: `${asked} cannot be entered; this ran in ${tmpdir()}` }
+}
+
+/** Reads on until nobody can write any more, or nothing comes. False when something still holds the pipe. */
+const drain = (child: Child.Child): Effect.Effect<boolean> =>
+  Effect.gen(function* () {
+    let quiet = 0
+    for (let looks = 0; looks < drainLooks && quiet < quietLooks; looks++) {
+      const before = child.output.total
+      if (Option.isSome(yield* Effect.timeoutOption(child.closed, drainStepMillis))) return true
+      quiet = child.output.total === before ? quiet + 1 : 0
+    }
+    return false
+  }).pipe(realTime)
+
+const endTree = (child: Child.Child, token: string, graceMillis: number): Effect.Effect<void> =>
+  Effect.flatMap(
+    ProcessTree.end({ pid: child.pid, token: `${tokenName}=${token}` }, { graceMillis, limitMillis: killLimitMillis }),
+    (left) =>
+      left.length === 0
+        ? Effect.void
+        : Effect.logWarning("processes of an ended command could not be ended").pipe(
+            Effect.annotateLogs({ pids: left.join(", ") })
+          )
+  )
+
+const make = Effect.gen(function* () {
+  const ambient = yield* AmbientEnvironment
+  const settings = yield* Settings
+  const ids = yield* Ids
+  const redactor = yield* Redactor
+  const shell = existsSync("/bin/bash") ? "/bin/bash" : "/bin/sh"
+
+  const clean = (text: string): string => redactor.text(readable(text))
+
+  const textOf = (output: HeadTail): { readonly output: string; readonly truncatedBytes: number } => {
+    const { head, omitted, tail } = output.read()
+    return omitted === 0
+      ? { output: clean(head), truncatedBytes: 0 }
+      : { output: `${clean(head)}\n[… ${omitted} bytes left out …]\n${clean(tail)}`, truncatedBytes: omitted }
+  }
+
+  const run = Effect.fn("Shell.run")(
+    function* (command: ShellCommand) {
+      yield* Authorized
+      const place = usable(command.workingDirectory)
+      if (place.note !== null) yield* Effect.logWarning("a working directory cannot be entered", place.note)
+      const token = yield* ids.next("call")
+      const environment = yield* ChildEnvironment.make({
+        home: settings.home,
+        passthrough: settings.terminal.envPassthrough,
+        overrides: { [tokenName]: token }
+      })
+      const startedAt = yield* Clock.currentTimeMillis
+      const outcome = (
+        child: Child.Child,
+        ended: Child.Ended,
+        timedOut: boolean,
+        notes: ReadonlyArray<string | null>
+      ) =>
+        Effect.map(Clock.currentTimeMillis, (now): ShellOutcome => ({
+          exitCode: timedOut ? null : ended.code,
+          signal: ended.signal,
+          ...textOf(child.output),
+          timedOut,
+          durationMillis: now - startedAt,
+          note: notes.filter((note) => note !== null).join("\n") || null
+        }))
+      return yield* Effect.acquireUseRelease(
+        Child.start({ shell, command: command.command, directory: place.directory, environment }),
+        (child) =>
+          Effect.gen(function* () {
+            const ended = yield* Effect.timeoutOption(child.ended, command.timeoutMillis)
+            if (Option.isNone(ended)) {
+              yield* endTree(child, token, timeoutGraceMillis)
+              yield* drain(child)
+              const how = child.hasEnded() ? yield* child.ended : { code: null, signal: null }
+              return yield* outcome(child, how, true, [place.note])
+            }
+            const finished = yield* drain(child)
+            return yield* outcome(child, ended.value, false, [
+              place.note,
+              finished
+                ? null
+                : "something that this command started still runs; what it prints from now on is not read and it may end when it prints"
+            ])
+          }),
+        (child, exit) =>
+          Effect.zipRight(
+            Exit.isInterrupted(exit) || !child.hasEnded() ? endTree(child, token, interruptGraceMillis) : Effect.void,
+            child.release
+          )
+      )
+    },
+    Effect.provideService(AmbientEnvironment, ambient)
+  )
+
+  return Shell.of({ run })
+})
+
+/** Commands in the machine's own shell: `/bin/bash` where there is one. */
+export const layer: Layer.Layer<Shell, never, AmbientEnvironment | Settings | Ids | Redactor> = Layer.effect(
+  Shell,
+  make
+)

@@ -1,0 +1,77 @@
+/** The processes of this machine as the kernel lists them: `/proc` where there is one, else `ps`. */
+import { Effect } from "effect"
+import { execFile } from "node:child_process"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+
+export interface Entry {
+  readonly pid: number
+  readonly parent: number
+  readonly group: number
+  /** Null where the system does not say. */
+  readonly session: number | null
+  /** Tells a process from a later one with the same pid; empty where the system does not say. */
+  readonly startedAt: string
+}
+
+const hasProc = existsSync("/proc/self/stat")
+
+const read = (file: string): Buffer | null => {
+  try {
+    return readFileSync(file)
+  } catch {
+    // it ended in the meantime, or is not ours to look at
+    return null
+  }
+}
+
+const parseStat = (pid: number, stat: string): Entry | null => {
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+  const [state, parent, group, session] = fields
+  if (state === "Z" || state === "X" || parent === undefined) return null
+  return {
+    pid,
+    parent: Number(parent),
+    group: Number(group),
+    session: Number(session),
+    startedAt: fields[19] ?? ""
+  }
+}
+
+const fromProc = Effect.sync((): ReadonlyArray<Entry> =>
+  readdirSync("/proc").flatMap((name) => {
+    if (!/^\d+$/.test(name)) return []
+    const stat = read(`/proc/${name}/stat`)
+    const entry = stat === null ? null : parseStat(Number(name), stat.toString("latin1"))
+    return entry === null ? [] : [entry]
+  })
+)
+
+/** Exported for its test: the columns are those that `ps` of every Unix has. */
+export const parsePs = (text: string): ReadonlyArray<Entry> =>
+  text.split("\n").flatMap((line) => {
+    const [pid, parent, group, state] = line.trim().split(/\s+/)
+    if (pid === undefined || parent === undefined || group === undefined || state?.startsWith("Z") !== false) return []
+    return [{ pid: Number(pid), parent: Number(parent), group: Number(group), session: null, startedAt: "" }]
+  })
+
+const fromPs = Effect.async<ReadonlyArray<Entry>>((resume) => {
+  execFile(
+    "ps",
+    ["-A", "-o", "pid=,ppid=,pgid=,stat="],
+    { env: { PATH: "/bin:/usr/bin", LC_ALL: "C" }, timeout: 2_000, maxBuffer: 16_777_216 },
+    (error, text) => {
+      resume(
+        error === null
+          ? Effect.succeed(parsePs(text))
+          : Effect.as(Effect.logWarning("the processes cannot be listed", error), [])
+      )
+    }
+  )
+})
+
+/** Every living process; those that ended but were not collected are left out. */
+export const list: Effect.Effect<ReadonlyArray<Entry>> = hasProc ? fromProc : fromPs
+
+/** Does the process carry this text in the environment that it was started with? False where that cannot be seen. */
+export const carries = (pid: number, text: string): boolean =>
+  hasProc && (read(`/proc/${pid}/environ`)?.includes(text) ?? false)

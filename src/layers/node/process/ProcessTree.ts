@@ -1,0 +1,91 @@
+/**
+ * Ends everything that a command started: its process group, the children of its children, and those that left both
+ * with a double fork and `setsid`, which are known by the token in the environment they were started with.
+ *
+ * Not found: a process that replaced its environment *and* left its parents before anybody looked.
+ */
+import { Clock, Effect } from "effect"
+import * as ProcessTable from "./ProcessTable.js"
+
+export interface Root {
+  /** The leader of a process group and session of its own. */
+  readonly pid: number
+  /** `NAME=value` as it stands in the environment of all its children. */
+  readonly token: string
+}
+
+/** Processes do not follow a test's clock. */
+const realTime = Effect.withClock(Clock.make())
+
+const key = (entry: ProcessTable.Entry): string => `${entry.pid}@${entry.startedAt}`
+
+/** The living members of the tree; `known` are those seen before, by {@link key}, and grows. */
+const members = (
+  root: Root,
+  known: Set<string>,
+  entries: ReadonlyArray<ProcessTable.Entry>
+): ReadonlyArray<ProcessTable.Entry> => {
+  const found = new Map<number, ProcessTable.Entry>()
+  const groups = new Set([root.pid])
+  const belongs = (entry: ProcessTable.Entry): boolean =>
+    entry.pid === root.pid ||
+    known.has(key(entry)) ||
+    found.has(entry.parent) ||
+    groups.has(entry.group) ||
+    (entry.session !== null && groups.has(entry.session))
+  const add = (entry: ProcessTable.Entry): void => {
+    found.set(entry.pid, entry)
+    known.add(key(entry))
+    if (entry.group === entry.pid || entry.session === entry.pid) groups.add(entry.pid)
+  }
+  const others = entries.filter((entry) => entry.pid !== process.pid && entry.pid > 1)
+  for (const entry of others) if (!belongs(entry) && ProcessTable.carries(entry.pid, root.token)) add(entry)
+  for (let grew = true; grew;) {
+    grew = false
+    for (const entry of others)
+      if (!found.has(entry.pid) && belongs(entry)) {
+        add(entry)
+        grew = true
+      }
+  }
+  return [...found.values()]
+}
+
+/** True unless the process is not ours to signal; one that is gone already counts as signalled. */
+const signal = (pid: number, name: NodeJS.Signals): boolean => {
+  try {
+    process.kill(pid, name)
+    return true
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "ESRCH"
+  }
+}
+
+/**
+ * TERM to all, then KILL to whoever is left after `graceMillis`, again and again until nobody is or `limitMillis` have
+ * passed. Answers the pids that are still there.
+ */
+export const end = (
+  root: Root,
+  options: { readonly graceMillis: number; readonly limitMillis: number }
+): Effect.Effect<ReadonlyArray<number>> =>
+  Effect.gen(function* () {
+    const known = new Set<string>()
+    const look = Effect.map(ProcessTable.list, (entries) => members(root, known, entries))
+    const startedAt = yield* Clock.currentTimeMillis
+    const send = (name: NodeJS.Signals, to: ReadonlyArray<ProcessTable.Entry>) =>
+      Effect.sync(() => {
+        signal(-root.pid, name)
+        for (const entry of to) if (entry.group !== root.pid) signal(entry.pid, name)
+      })
+    let living = yield* look
+    yield* send("SIGTERM", living)
+    for (let pause = 5; ; pause = Math.min(pause * 2, 40)) {
+      const passed = (yield* Clock.currentTimeMillis) - startedAt
+      if (living.length === 0 || passed >= options.limitMillis) break
+      if (passed >= options.graceMillis) yield* send("SIGKILL", living)
+      yield* Effect.sleep(pause)
+      living = yield* look
+    }
+    return living.map((entry) => entry.pid)
+  }).pipe(realTime)

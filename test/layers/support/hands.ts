@@ -1,0 +1,118 @@
+/** What the tests of shell, tools and approvals stand on: settings without a file, ids that count, a turn to act in. */
+import { NodeFileSystem } from "@effect/platform-node"
+import { Effect, Layer, Redacted, Ref } from "effect"
+import * as AmbientEnvironment from "../../../src/fibers/AmbientEnvironment.js"
+import * as CronMarker from "../../../src/fibers/CronMarker.js"
+import * as DeliveryOrigin from "../../../src/fibers/DeliveryOrigin.js"
+import * as Presence from "../../../src/fibers/Presence.js"
+import * as SessionIdentity from "../../../src/fibers/SessionIdentity.js"
+import * as Turn from "../../../src/fibers/Turn.js"
+import { make, Redactor } from "../../../src/services/delivery/Redactor.js"
+import { Ids } from "../../../src/services/operation/Ids.js"
+import { Settings, type SettingsShape } from "../../../src/services/operation/Settings.js"
+
+export const settings = (home: string, changes: Partial<SettingsShape> = {}): SettingsShape => {
+  const backend = {
+    provider: "offline" as const,
+    model: "offline",
+    baseUrl: null,
+    apiKey: null,
+    contextWindow: 100_000
+  }
+  return {
+    home,
+    timezone: "UTC",
+    profile: "default",
+    model: backend,
+    fallbacks: [],
+    agent: { maxTurns: 100, turnTimeoutSeconds: 1800, apiMaxRetries: 3 },
+    delegation: { maxSpawnDepth: 1, maxConcurrentChildren: 10, maxIterations: 100, defaultToolsets: [] },
+    approvals: {
+      mode: "manual",
+      timeoutSeconds: 300,
+      cronMode: "deny",
+      singleQueryMode: "deny",
+      unattendedMode: "deny"
+    },
+    terminal: { timeoutSeconds: 180, envPassthrough: [], workingDirectory: null },
+    conversation: {
+      busyMode: "interrupt",
+      busyAckEnabled: true,
+      queueCap: 32,
+      groupSessionsPerUser: true,
+      threadSessionsPerUser: false,
+      unauthorizedDm: "pair"
+    },
+    gateway: {
+      allowedUsers: [],
+      allowAllUsers: false,
+      chatDrainSeconds: 20,
+      otherDrainSeconds: 30,
+      exitSeconds: 35,
+      lockDirectory: home
+    },
+    apiServer: {
+      host: "127.0.0.1",
+      port: 8642,
+      key: Redacted.make("the-key-of-this-test"),
+      allowedHosts: [],
+      maxConcurrentRuns: 10
+    },
+    telegram: {
+      enabled: false,
+      token: null,
+      apiRoot: "",
+      allowedUsers: [],
+      groupAllowedChats: [],
+      allowAllUsers: false,
+      requireMention: true,
+      freeResponseChats: [],
+      homeChannel: null,
+      streaming: true
+    },
+    disabledToolsets: [],
+    ...changes
+  }
+}
+
+export const settingsLayer = (home: string, changes?: Partial<SettingsShape>) =>
+  Layer.succeed(Settings, settings(home, changes))
+
+export const ids = Layer.effect(
+  Ids,
+  Effect.map(Ref.make(0), (count) => ({
+    next: (kind) =>
+      Effect.map(
+        Ref.updateAndGet(count, (n) => n + 1),
+        (n) => `${kind}_${process.pid}_${n}`
+      )
+  }))
+)
+
+export const redactor = Layer.succeed(Redactor, make(["a-secret-that-is-known"]))
+
+export const ambient = (environment: Record<string, string> = {}) =>
+  AmbientEnvironment.layer({ PATH: process.env["PATH"], HOME: "/nonexistent", ...environment })
+
+export const files = NodeFileSystem.layer
+
+/** A turn of a person's chat; each field can be changed. */
+export const turn = (chat: string, changes: Partial<ConstructorParameters<typeof Turn.Turn>[0]> = {}): Turn.Turn =>
+  new Turn.Turn({
+    id: Turn.TurnId.make(`turn_${chat}`),
+    parent: null,
+    depth: 0,
+    identity: SessionIdentity.bind({
+      platform: "telegram",
+      chatId: chat,
+      sessionKey: `key:${chat}`,
+      sessionId: `session_${chat}`,
+      userId: `user of ${chat}`
+    }),
+    marker: CronMarker.notCron,
+    origin: DeliveryOrigin.live(DeliveryOrigin.address({ platform: "telegram", chatId: chat, threadId: `t${chat}` })),
+    presence: Presence.human(`key:${chat}`),
+    asyncDelivery: true,
+    workingDirectory: null,
+    ...changes
+  })
