@@ -1,0 +1,175 @@
+/** Carries rows to their chat, one chat's in order, and settles each. What has been begun goes on without whoever asked. */
+import { Clock, Effect, Option, type Scope, Scope as ScopeTag } from "effect"
+import * as Turn from "../../fibers/Turn.js"
+import type { Address } from "../../fibers/DeliveryOrigin.js"
+import type { Button } from "../../services/adapter/Adapter.js"
+import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
+import type { Delivered } from "../../services/delivery/Delivery.js"
+import type { DeliveryRow } from "../../services/delivery/Outbox.js"
+import type { Step } from "../../services/state/Database.js"
+import type { StateError } from "../../services/state/StateError.js"
+import type { Holds } from "./Holds.js"
+import * as Lanes from "./Lanes.js"
+import type { Ending, Ledger } from "./Ledger.js"
+import { type Outcome, transmit } from "./Transmission.js"
+
+/** Messages that may wait for one chat at a time; what comes on top is written down and sent later. */
+const laneCapacity = 256
+
+/** When a chat is too busy or its platform away, its rows are looked at again after this. */
+export const recheckMillis = 15_000
+
+/** All threads of a chat share its order and its flood control. */
+export const laneOf = (address: Address): string => `${address.platform}\n${address.chatId}`
+
+export interface Courier {
+  readonly lanes: Lanes.Lanes
+  readonly dispatch: (
+    rows: ReadonlyArray<DeliveryRow>,
+    buttons: ReadonlyArray<Button>,
+    along: Step<void> | undefined
+  ) => Effect.Effect<Delivered, StateError>
+  /** Runs in a fiber of the layer, bound to the caller's turn where there is one; the caller's end is not its end. */
+  readonly apart: <A, E>(self: Effect.Effect<A, E>) => Effect.Effect<Turn.TurnFiber<A, E>>
+  /** One row, now; without an adapter it waits. */
+  readonly carry: (row: DeliveryRow, buttons: ReadonlyArray<Button>) => Effect.Effect<Outcome>
+}
+
+/** How it ended, from the rows as they stand. */
+export const deliveredOf = (deliveries: ReadonlyArray<DeliveryRow>): Delivered => {
+  const open = deliveries.find((row) => row.state !== "sent")
+  return {
+    deliveries,
+    ok: deliveries.length > 0 && deliveries.every((row) => row.state === "sent" || row.state === "pending"),
+    problem: deliveries.length === 0 ? "there was nothing to send" : open === undefined ? null : problemOf(open)
+  }
+}
+
+const problemOf = (row: DeliveryRow): string => {
+  const reason = row.reason ?? "no reason was given"
+  switch (row.state) {
+    case "pending":
+      return `it waits and is sent later: ${reason}`
+    case "unknown":
+      return `it may or may not have arrived: ${reason}`
+    default:
+      return reason
+  }
+}
+
+/** What becomes of the parts after one that was not sent. */
+const afterwards = (outcome: Exclude<Outcome, { readonly _tag: "Sent" }>, row: DeliveryRow): Outcome =>
+  outcome._tag === "Waits"
+    ? { ...outcome, reason: `it waits behind part ${row.part} of ${row.parts}` }
+    : { _tag: "Failed", reason: `not sent, because part ${row.part} of ${row.parts} was not: ${outcome.reason}` }
+
+export const make = (ledger: Ledger, holds: Holds, scope: Scope.Scope) =>
+  Effect.gen(function* () {
+    const registry = yield* AdapterRegistry
+    const lanes = yield* Lanes.make(laneCapacity)
+
+    const apart = <A, E>(self: Effect.Effect<A, E>): Effect.Effect<Turn.TurnFiber<A, E>> =>
+      Effect.flatMap(Effect.serviceOption(Turn.CurrentTurn), (turn) =>
+        Option.match(turn, {
+          onNone: () =>
+            Effect.provideService(Turn.forkWorker<A, E, never>(Effect.interruptible(self)), ScopeTag.Scope, scope),
+          onSome: (current) =>
+            Effect.provideService(Turn.forkIn(scope)(Effect.interruptible(self)), Turn.CurrentTurn, current)
+        })
+      )
+
+    const carry = (row: DeliveryRow, buttons: ReadonlyArray<Button>): Effect.Effect<Outcome> =>
+      Effect.gen(function* () {
+        const adapter = yield* registry.get(row.address.platform)
+        if (adapter !== null) return yield* transmit(adapter, row, buttons)
+        const now = yield* Clock.currentTimeMillis
+        return { _tag: "Waits", notBefore: now + recheckMillis, reason: `${row.address.platform} is not connected` }
+      })
+
+    /** Settles all of `rows` with one outcome; waiting ones hold their chat. */
+    const settleAll = (
+      rows: ReadonlyArray<DeliveryRow>,
+      endingOf: (row: DeliveryRow) => Ending,
+      along: Step<void> | undefined
+    ) =>
+      Effect.gen(function* () {
+        const settled = yield* ledger.settle(
+          rows.map((row) => [row, endingOf(row)] as const),
+          along
+        )
+        const waiting = settled.find((row) => row.state === "pending")
+        if (waiting !== undefined) yield* holds.hold(laneOf(waiting.address), waiting.notBefore ?? 0)
+        return settled
+      })
+
+    /** `begun` counts the rows whose bytes may have left. */
+    const partAfterPart = (
+      rows: ReadonlyArray<DeliveryRow>,
+      buttons: ReadonlyArray<Button>,
+      along: Step<void> | undefined,
+      progress: { begun: number }
+    ): Effect.Effect<ReadonlyArray<DeliveryRow>, StateError> =>
+      Effect.gen(function* () {
+        const done: Array<DeliveryRow> = []
+        for (const [index, row] of rows.entries()) {
+          const rest = rows.slice(index + 1)
+          const until = holds.until(laneOf(row.address))
+          if (until !== null) {
+            const waits: Outcome = { _tag: "Waits", notBefore: until, reason: "it waits behind an earlier message" }
+            return done.concat(yield* settleAll([row, ...rest], () => waits, along))
+          }
+          progress.begun = index + 1
+          const outcome = yield* carry(row, rest.length === 0 ? buttons : [])
+          if (outcome._tag === "Sent" && rest.length > 0) {
+            done.push(...(yield* settleAll([row], () => outcome, undefined)))
+            continue
+          }
+          progress.begun = rows.length
+          const endingOf = (part: DeliveryRow): Outcome =>
+            part === row || outcome._tag === "Sent" ? outcome : afterwards(outcome, row)
+          return done.concat(yield* settleAll([row, ...rest], endingOf, along))
+        }
+        return done
+      })
+
+    const dispatch = (
+      rows: ReadonlyArray<DeliveryRow>,
+      buttons: ReadonlyArray<Button>,
+      along: Step<void> | undefined
+    ): Effect.Effect<Delivered, StateError> =>
+      Effect.gen(function* () {
+        const open = rows.filter((row) => row.state === "sending")
+        const [first] = open
+        if (first === undefined) {
+          if (along !== undefined) yield* ledger.settle([], along)
+          return deliveredOf(rows)
+        }
+        const progress = { begun: 0 }
+        const later = (reason: string) => (): Outcome => ({ _tag: "Waits", notBefore: 0, reason })
+        const sent = yield* lanes
+          .inOrder(laneOf(first.address))(partAfterPart(open, buttons, along, progress))
+          .pipe(
+            Effect.flatMap((settled) =>
+              settled === null
+                ? settleAll(open, later("too many messages wait for this chat"), along)
+                : Effect.succeed(settled)
+            ),
+            // The gateway stops: what was not begun has certainly not left; what was is in doubt until the next start.
+            Effect.onInterrupt(() =>
+              Effect.catchAll(
+                settleAll(open.slice(progress.begun), later("the gateway stopped before it was sent"), undefined),
+                (error) => Effect.logWarning("messages that were not sent could not be put back", error)
+              )
+            )
+          )
+        const now = new Map(sent.map((row) => [row.id, row]))
+        return deliveredOf(rows.map((row) => now.get(row.id) ?? row))
+      })
+
+    return {
+      lanes,
+      carry,
+      apart,
+      dispatch: (rows, buttons, along) => Effect.flatMap(apart(dispatch(rows, buttons, along)), Turn.result)
+    } satisfies Courier
+  })

@@ -1,0 +1,201 @@
+/** The one way out (gateway.md 2.10, 3.8): rows first, bytes second, proof third. */
+import { Effect, Layer, Option } from "effect"
+import { AmbientEnvironment, isCron } from "../../fibers/AmbientEnvironment.js"
+import type { Address } from "../../fibers/DeliveryOrigin.js"
+import * as Field from "../../fibers/Field.js"
+import * as Turn from "../../fibers/Turn.js"
+import type { Adapter } from "../../services/adapter/Adapter.js"
+import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
+import { Delivery, type Outgoing } from "../../services/delivery/Delivery.js"
+import * as Notice from "../../services/delivery/Notice.js"
+import { DeliveryRow, type NewDelivery, Outbox } from "../../services/delivery/Outbox.js"
+import { Redactor } from "../../services/delivery/Redactor.js"
+import { split } from "../../services/delivery/Splitter.js"
+import type { Activity } from "../../services/operation/Activity.js"
+import type { Ids } from "../../services/operation/Ids.js"
+import { Database, type Step } from "../../services/state/Database.js"
+import * as Courier from "./Courier.js"
+import * as Holds from "./Holds.js"
+import * as Ledger from "./Ledger.js"
+import * as Recovery from "./Recovery.js"
+import * as ReplyStream from "./ReplyStream.js"
+import * as Waiting from "./Waiting.js"
+
+/** More messages than this for one text would bury the chat; what is left is named. */
+const maximumParts = 50
+
+/** Where no adapter says otherwise. */
+const defaultLimit = { maxMessageLength: 4_096, lengthUnit: "chars" } as const
+
+const typingBound = "1500 millis"
+
+type Unwritten = Omit<Outgoing, "transcriptId">
+
+/** Whose work sends it, read where it is sent. */
+interface Sender {
+  readonly turnId: string | null
+  readonly sessionKey: string | null
+  readonly isCron: boolean
+}
+
+/** As many characters as certainly make no more than the largest number of parts, which are never shorter than half the limit. */
+const bounded = (text: string, limit: number): string => {
+  const longest = Math.floor((limit * maximumParts) / 2)
+  if (text.length <= longest) return text
+  const end = (text.codePointAt(longest - 1) ?? 0) > 0xffff ? longest - 1 : longest
+  return `${text.slice(0, end)}${Notice.replyCut({ left: text.length - end }).text}`
+}
+
+const partsOf = (text: string, adapter: Adapter | null): ReadonlyArray<string> => {
+  if (text.trim() === "") return []
+  const limit = adapter?.capabilities ?? defaultLimit
+  return adapter?.capabilities.splitsLongMessages === true
+    ? [text]
+    : split(bounded(text, limit.maxMessageLength), limit)
+}
+
+const rowsOf = (
+  outgoing: Unwritten,
+  texts: ReadonlyArray<string>,
+  sender: Sender,
+  transcriptId: number | null
+): ReadonlyArray<NewDelivery> =>
+  texts.map((text, index) => ({
+    cause: outgoing.cause,
+    address: outgoing.address,
+    text,
+    part: index + 1,
+    parts: texts.length,
+    transcriptId,
+    via: outgoing.via,
+    state: "sending",
+    replyToPerson: outgoing.replyToPerson,
+    resendOf: null,
+    ...sender
+  }))
+
+const make = Effect.gen(function* () {
+  const environment = yield* AmbientEnvironment
+  const outbox = yield* Outbox
+  const registry = yield* AdapterRegistry
+  const database = yield* Database
+  const redactor = yield* Redactor
+  const scope = yield* Effect.scope
+  const ledger = yield* Ledger.make
+  const holds = yield* Holds.make
+  const courier = yield* Courier.make(ledger, holds, scope)
+  const waiting = yield* Waiting.make(holds, ledger, courier, scope)
+  const recovery = yield* Recovery.make(ledger)
+  const streams = yield* ReplyStream.make(ledger, courier, holds)
+
+  /** Dies, as every reader of the turn does, when the tag is not the fiber's own. */
+  const turnId: Effect.Effect<string | null> = Effect.flatMap(
+    Effect.serviceOption(Turn.CurrentTurn),
+    Option.match({
+      onNone: () => Effect.succeed(null),
+      onSome: (turn) => Effect.map(Effect.provideService(Turn.current, Turn.CurrentTurn, turn), (current) => current.id)
+    })
+  )
+
+  const sender: Effect.Effect<Sender> = Effect.gen(function* () {
+    const { identity } = yield* Turn.peek
+    return {
+      turnId: yield* turnId,
+      sessionKey: Field.valueOrNull(identity.sessionKey),
+      isCron: yield* Effect.provideService(isCron, AmbientEnvironment, environment)
+    }
+  })
+
+  const prepare = (outgoing: Unwritten) =>
+    Effect.gen(function* () {
+      const adapter = yield* registry.get(outgoing.address.platform)
+      const from = yield* sender
+      const texts = partsOf(redactor.text(outgoing.text), adapter)
+      return (transcriptId: number | null): Step<ReadonlyArray<DeliveryRow>> => {
+        const rows = rowsOf(outgoing, texts, from, transcriptId)
+        const [first, ...rest] = rows
+        const { grown } = outgoing
+        if (grown === undefined || first === undefined) return ledger.insert(rows)
+        return Effect.zipWith(ledger.become(grown.id, first), ledger.insert(rest), (row, others) => [row, ...others])
+      }
+    })
+
+  const deliver = (outgoing: Outgoing) =>
+    Effect.gen(function* () {
+      const step = yield* prepare(outgoing)
+      const rows = yield* database.write("delivery.insert", step(outgoing.transcriptId))
+      return yield* courier.dispatch(rows, outgoing.buttons ?? [], undefined)
+    })
+
+  const stream = (outgoing: Omit<Outgoing, "text" | "transcriptId">) =>
+    Effect.gen(function* () {
+      const adapter = yield* registry.get(outgoing.address.platform)
+      if (adapter === null || !adapter.capabilities.messageEditing) return null
+      const from = yield* sender
+      return yield* streams.open({
+        adapter,
+        address: outgoing.address,
+        row: (text, suffix) => ({
+          cause: { kind: outgoing.cause.kind, id: `${outgoing.cause.id}~${suffix}` },
+          address: outgoing.address,
+          text,
+          part: 1,
+          parts: 1,
+          transcriptId: null,
+          via: outgoing.via,
+          state: "sending",
+          // Half an answer is never sent again.
+          replyToPerson: false,
+          resendOf: null,
+          ...from
+        })
+      })
+    })
+
+  /** The streamed message gets the final text: its row is the first part's, or hands its message over to it. */
+  const finishStream = (started: DeliveryRow, rows: ReadonlyArray<DeliveryRow>, along?: Step<void>) =>
+    Effect.gen(function* () {
+      const [first, ...rest] = rows
+      if (first === undefined || first.id === started.id) return yield* courier.dispatch(rows, [], along)
+      const { platformMessageId } = started
+      yield* ledger.settle(
+        [[started, { _tag: "Suppressed", reason: `its message went over to ${first.id}` }]],
+        platformMessageId === null ? undefined : outbox.noteMessage(first.id, platformMessageId)
+      )
+      return yield* courier.dispatch([new DeliveryRow({ ...first, platformMessageId }), ...rest], [], along)
+    })
+
+  const typing = (address: Address): Effect.Effect<void> =>
+    Effect.flatMap(registry.get(address.platform), (adapter) =>
+      adapter === null || !adapter.capabilities.typing
+        ? Effect.void
+        : adapter.typing(address).pipe(
+            Effect.disconnect,
+            Effect.timeoutOption(typingBound),
+            Effect.catchAllDefect((defect) => Effect.logDebug("typing could not be shown", defect)),
+            Effect.asVoid
+          )
+    )
+
+  return Delivery.of({
+    prepare: Effect.fn("Delivery.prepare")(prepare),
+    dispatch: Effect.fn("Delivery.dispatch")((rows, buttons, along) => courier.dispatch(rows, buttons ?? [], along)),
+    deliver: Effect.fn("Delivery.deliver")(deliver),
+    stream: Effect.fn("Delivery.stream")(stream),
+    finishStream: Effect.fn("Delivery.finishStream")(finishStream),
+    typing,
+    recover: Effect.gen(function* () {
+      const found = yield* recovery.settle
+      const sent = yield* waiting.sendDue
+      yield* waiting.start
+      return { sent, ...found }
+    }).pipe(Effect.withSpan("Delivery.recover"))
+  })
+})
+
+/** Sends over the registered adapters; what waits is sent by a worker from the first `recover` on. */
+export const layer: Layer.Layer<
+  Delivery,
+  never,
+  Activity | AdapterRegistry | AmbientEnvironment | Database | Ids | Outbox | Redactor
+> = Layer.scoped(Delivery, make)

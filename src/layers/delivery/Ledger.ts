@@ -1,0 +1,117 @@
+/** What became of a row, written down and told; and which rows this process has in its hands. */
+import { Clock, Effect } from "effect"
+import { DeliveryRow, type NewDelivery, Outbox } from "../../services/delivery/Outbox.js"
+import { Redactor } from "../../services/delivery/Redactor.js"
+import { Activity } from "../../services/operation/Activity.js"
+import { Database, type Step } from "../../services/state/Database.js"
+import type { StateError } from "../../services/state/StateError.js"
+import type { Outcome } from "./Transmission.js"
+
+/** `suppressed`: settled without being sent. */
+export type Ending = Outcome | { readonly _tag: "Suppressed"; readonly reason: string }
+
+export interface Ledger {
+  /** Inserts rows; those that are to be sent now are in this process's hands until they are settled. */
+  readonly insert: (deliveries: ReadonlyArray<NewDelivery>) => Step<ReadonlyArray<DeliveryRow>>
+  readonly become: (id: string, delivery: NewDelivery) => Step<DeliveryRow>
+  /** One transaction for all; answers the rows as they now stand. */
+  readonly settle: (
+    endings: ReadonlyArray<readonly [row: DeliveryRow, ending: Ending]>,
+    along?: Step<void>
+  ) => Effect.Effect<ReadonlyArray<DeliveryRow>, StateError>
+  /** Takes a waiting row into this process's hands. */
+  readonly take: (row: DeliveryRow) => Effect.Effect<DeliveryRow, StateError>
+  /** Is this row being sent by this process? Recovery leaves it alone. */
+  readonly isOurs: (id: string) => boolean
+}
+
+const settledRow = (row: DeliveryRow, ending: Ending, now: number): DeliveryRow => {
+  switch (ending._tag) {
+    case "Sent":
+      return new DeliveryRow({
+        ...row,
+        state: "sent",
+        platformMessageId: ending.platformMessageId,
+        reason: ending.note,
+        settledAt: now,
+        notBefore: null
+      })
+    case "Waits":
+      return new DeliveryRow({ ...row, state: "pending", reason: ending.reason, notBefore: ending.notBefore })
+    default:
+      return new DeliveryRow({ ...row, state: stateOf(ending._tag), reason: ending.reason, settledAt: now })
+  }
+}
+
+const stateOf = (tag: "Failed" | "Unknown" | "Suppressed"): "failed" | "unknown" | "suppressed" =>
+  tag === "Failed" ? "failed" : tag === "Unknown" ? "unknown" : "suppressed"
+
+export const make = Effect.gen(function* () {
+  const activity = yield* Activity
+  const database = yield* Database
+  const outbox = yield* Outbox
+  const redactor = yield* Redactor
+  const ours = new Set<string>()
+
+  /** Platforms' own words may hold a token in an address. */
+  const redacted = (ending: Ending): Ending =>
+    ending._tag === "Sent"
+      ? { ...ending, note: ending.note === null ? null : redactor.text(ending.note) }
+      : { ...ending, reason: redactor.text(ending.reason) }
+
+  const write = (row: DeliveryRow, ending: Ending): Step<void> => {
+    switch (ending._tag) {
+      case "Sent":
+        return outbox.settle(row.id, { state: "sent", platformMessageId: ending.platformMessageId, note: ending.note })
+      case "Waits":
+        return outbox.settle(row.id, { state: "pending", notBefore: ending.notBefore, reason: ending.reason })
+      default:
+        return outbox.settle(row.id, { state: stateOf(ending._tag), reason: ending.reason })
+    }
+  }
+
+  const own = (row: DeliveryRow): void => {
+    if (row.state === "sending") ours.add(row.id)
+  }
+
+  const ledger: Ledger = {
+    insert: (deliveries) => Effect.tap(outbox.insert(deliveries), (rows) => Effect.sync(() => rows.forEach(own))),
+    become: (id, delivery) => Effect.tap(outbox.become(id, delivery), (row) => Effect.sync(() => own(row))),
+    settle: (endings, along) =>
+      Effect.gen(function* () {
+        if (endings.length === 0 && along === undefined) return []
+        const clean = endings.map(([row, ending]) => [row, redacted(ending)] as const)
+        yield* database.write(
+          "delivery.settle",
+          Effect.zipRight(
+            Effect.forEach(clean, ([row, ending]) => write(row, ending), { discard: true }),
+            along ?? Effect.void
+          )
+        )
+        const at = yield* Clock.currentTimeMillis
+        const rows = clean.map(([row, ending]) => settledRow(row, ending, at))
+        for (const row of rows) {
+          ours.delete(row.id)
+          if (row.state === "pending") continue
+          yield* activity.publish({
+            _tag: "delivery.settled",
+            at,
+            deliveryId: row.id,
+            platform: row.address.platform,
+            state: row.state
+          })
+        }
+        return rows
+      }),
+    take: (row) =>
+      Effect.gen(function* () {
+        ours.add(row.id)
+        yield* database
+          .write("delivery.take", outbox.markSending(row.id))
+          .pipe(Effect.onError(() => Effect.sync(() => ours.delete(row.id))))
+        return new DeliveryRow({ ...row, state: "sending", attempts: row.attempts + 1 })
+      }),
+    isOurs: (id) => ours.has(id)
+  }
+  return ledger
+})

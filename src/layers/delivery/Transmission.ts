@@ -1,0 +1,199 @@
+/**
+ * One row's way over one adapter, and what is known of it afterwards (gateway.md 3.8). It is sent again only where
+ * nothing can have arrived; whatever is in doubt stays in doubt.
+ */
+import { Clock, Duration, Effect, Random } from "effect"
+import { type Adapter, type Button, type SendError, SendUncertain } from "../../services/adapter/Adapter.js"
+import type { DeliveryRow } from "../../services/delivery/Outbox.js"
+import { measure, split } from "../../services/delivery/Splitter.js"
+
+export type Outcome =
+  | { readonly _tag: "Sent"; readonly platformMessageId: string | null; readonly note: string | null }
+  | { readonly _tag: "Failed"; readonly reason: string }
+  | { readonly _tag: "Unknown"; readonly reason: string }
+  /** Nothing arrived; it may be tried again from `notBefore` on (epoch milliseconds). */
+  | { readonly _tag: "Waits"; readonly notBefore: number; readonly reason: string }
+
+/** How long one call of an adapter may take; after that it is in doubt. */
+export const sendBound = Duration.seconds(60)
+
+/** Attempts after the first, here and now. */
+const retries = 2
+
+/** A longer pause than this is not sat out: the row waits, and its chat with it. */
+const longestPauseMillis = 10_000
+
+/** When here and now did not do: 1 min after the first attempt, 10 min after any other. */
+const laterMillis = (attempts: number): number => (attempts <= 1 ? 60_000 : 600_000)
+
+/** A refusal of the text's form and not of the chat: the same words without markup may pass. */
+const refusedForm: ReadonlySet<string> = new Set(["bad_request", "too_long"])
+
+/** What is kept, in UTF-16 units, of a text that was refused in its full form (gateway.md 3.8). */
+const plainLength = 3_500
+
+/** Bounded; what an adapter throws instead of saying it is in doubt, because the bytes may have left. */
+export const bounded = <A>(
+  platform: string,
+  call: Effect.Effect<A, SendError>,
+  duration: Duration.Duration = sendBound
+): Effect.Effect<A, SendError> =>
+  call.pipe(
+    Effect.catchAllDefect((defect) =>
+      Effect.zipRight(
+        Effect.logError("an adapter broke", defect),
+        new SendUncertain({ platform, detail: "its adapter broke; see the log" })
+      )
+    ),
+    Effect.disconnect,
+    Effect.timeoutFail({
+      duration,
+      onTimeout: () => new SendUncertain({ platform, detail: `no answer within ${Duration.toSeconds(duration)} s` })
+    })
+  )
+
+type Result<A> =
+  | { readonly _tag: "Done"; readonly value: A }
+  | { readonly _tag: "Refused"; readonly code: string; readonly reason: string }
+  | Extract<Outcome, { readonly _tag: "Unknown" | "Waits" }>
+
+/** Calls until it is done or known why not. `idempotent`: a call in doubt may be made again. */
+const persistently = <A>(
+  platform: string,
+  row: DeliveryRow,
+  idempotent: boolean,
+  call: Effect.Effect<A, SendError>
+): Effect.Effect<Result<A>> => {
+  const go = (retry: number): Effect.Effect<Result<A>> =>
+    Effect.matchEffect(bounded(platform, call), {
+      onSuccess: (value) => Effect.succeed<Result<A>>({ _tag: "Done", value }),
+      onFailure: (error) => (error._tag === "SendRefused" ? refused(error) : again(error, retry))
+    })
+
+  const refused = (error: Extract<SendError, { readonly _tag: "SendRefused" }>): Effect.Effect<Result<A>> =>
+    Effect.succeed({ _tag: "Refused", code: error.code, reason: error.message })
+
+  const again = (
+    error: Exclude<SendError, { readonly _tag: "SendRefused" }>,
+    retry: number
+  ): Effect.Effect<Result<A>> =>
+    Effect.gen(function* () {
+      if (error._tag === "SendUncertain" && (!idempotent || retry >= retries))
+        return { _tag: "Unknown" as const, reason: error.message }
+      const asked = error._tag === "SendRetryable" ? error.retryAfterMillis : null
+      const millis = asked ?? 2_000 * 2 ** retry + (yield* Random.nextIntBetween(0, 500))
+      if (retry < retries && millis <= longestPauseMillis)
+        return yield* Effect.zipRight(Effect.sleep(millis), go(retry + 1))
+      const notBefore = (yield* Clock.currentTimeMillis) + (asked ?? laterMillis(row.attempts))
+      return { _tag: "Waits" as const, notBefore, reason: error.message }
+    })
+
+  return go(0)
+}
+
+const cut = (text: string, length: number): string => {
+  const end = (text.codePointAt(length - 1) ?? 0) > 0xffff ? length - 1 : length
+  return text.length <= length ? text : `${text.slice(0, end)}…`
+}
+
+const sendPiece = (
+  adapter: Adapter,
+  row: DeliveryRow,
+  text: string,
+  buttons: ReadonlyArray<Button>
+): Effect.Effect<Result<{ readonly platformMessageId: string | null; readonly note: string | null }>> => {
+  const message = {
+    address: row.address,
+    text,
+    deliveryId: row.id,
+    transcriptId: row.transcriptId,
+    buttons: adapter.capabilities.buttons ? buttons : []
+  }
+  return Effect.flatMap(persistently(adapter.platform, row, false, adapter.send(message)), (first) => {
+    if (first._tag !== "Refused" || !refusedForm.has(first.code)) return Effect.succeed(first)
+    const plain = cut(text, plainLength)
+    return Effect.map(
+      persistently(adapter.platform, row, false, adapter.send({ ...message, text: plain, plain: true })),
+      (second) =>
+        second._tag === "Done"
+          ? {
+              ...second,
+              value: {
+                ...second.value,
+                note: `sent ${plain === text ? "" : `cut to ${plainLength} characters and `}as plain text: ${first.reason}`
+              }
+            }
+          : second
+    )
+  })
+}
+
+const outcomeOf = (
+  result: Exclude<Result<unknown>, { readonly _tag: "Done" }>
+): Exclude<Outcome, { readonly _tag: "Sent" }> =>
+  result._tag === "Refused" ? { _tag: "Failed", reason: result.reason } : result
+
+/** Where the platform names no message, the transcript row is the proof (decision 22). */
+const proof = (adapter: Adapter, row: DeliveryRow, platformMessageId: string | null): string | null =>
+  platformMessageId ?? (adapter.capabilities.platformIds || row.transcriptId === null ? null : String(row.transcriptId))
+
+/** The text of a row is one message but for a recovered copy, which the notice may have made too long. */
+const piecesOf = (adapter: Adapter, text: string): ReadonlyArray<string> =>
+  adapter.capabilities.splitsLongMessages ||
+  measure(text, adapter.capabilities.lengthUnit) <= adapter.capabilities.maxMessageLength
+    ? [text]
+    : split(text, adapter.capabilities)
+
+const sendNew = (adapter: Adapter, row: DeliveryRow, buttons: ReadonlyArray<Button>): Effect.Effect<Outcome> =>
+  Effect.gen(function* () {
+    const pieces = piecesOf(adapter, row.text)
+    let first: string | null = null
+    let note: string | null = null
+    for (const [index, text] of pieces.entries()) {
+      const last = index === pieces.length - 1
+      const result: Result<{ readonly platformMessageId: string | null; readonly note: string | null }> =
+        yield* sendPiece(adapter, row, text, last ? buttons : [])
+      if (result._tag !== "Done") {
+        if (index === 0) return outcomeOf(result)
+        // Sending the row again would double what has arrived of it.
+        return {
+          _tag: "Failed" as const,
+          reason: `only ${index} of ${pieces.length} messages arrived: ${result.reason}`
+        }
+      }
+      first ??= result.value.platformMessageId
+      note = result.value.note ?? note
+    }
+    const unverified = first === null && adapter.capabilities.platformIds
+    return {
+      _tag: "Sent" as const,
+      platformMessageId: proof(adapter, row, first),
+      note: note ?? (unverified ? "accepted, but the platform named no message" : null)
+    }
+  })
+
+/**
+ * Sends a row, or, when its message is on the platform already (a streamed reply), gives that message its final text:
+ * an edit may be made twice, so one in doubt is made again.
+ */
+export const transmit = (
+  adapter: Adapter,
+  row: DeliveryRow,
+  buttons: ReadonlyArray<Button>
+): Effect.Effect<Outcome> => {
+  const { platformMessageId } = row
+  if (platformMessageId === null || !adapter.capabilities.messageEditing) return sendNew(adapter, row, buttons)
+  return Effect.flatMap(
+    persistently(adapter.platform, row, true, adapter.edit(row.address, platformMessageId, row.text, { final: true })),
+    (result): Effect.Effect<Outcome> => {
+      switch (result._tag) {
+        case "Done":
+          return Effect.succeed({ _tag: "Sent", platformMessageId, note: null })
+        case "Refused":
+          return sendNew(adapter, row, buttons)
+        default:
+          return Effect.succeed(result)
+      }
+    }
+  )
+}

@@ -1,0 +1,186 @@
+/**
+ * Rows that wait: for the end of a flood-control penalty, for a platform to come back, for the next start. A worker
+ * that belongs to nobody sends them when their time has come, each chat's in order: three attempts, within 24 h.
+ */
+import { Clock, Effect, type Scope, Scope as ScopeTag } from "effect"
+import * as Turn from "../../fibers/Turn.js"
+import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
+import { type DeliveryRow, Outbox } from "../../services/delivery/Outbox.js"
+import type { StateError } from "../../services/state/StateError.js"
+import { type Courier, laneOf, recheckMillis } from "./Courier.js"
+import type { Holds } from "./Holds.js"
+import type { Ledger } from "./Ledger.js"
+import type { Outcome } from "./Transmission.js"
+
+const maximumAttempts = 3
+export const maximumAgeMillis = 24 * 60 * 60 * 1000
+
+/** Rows looked at in one pass, oldest first. */
+const passSize = 5_000
+
+/** Chats served at the same time. */
+const chatsAtOnce = 16
+
+/** When the database could not be read, or a chat has no room. */
+const retryMillis = 5_000
+
+export interface Waiting {
+  /** Sends what is due now; succeeds with how many were sent, when that is done. */
+  readonly sendDue: Effect.Effect<number, StateError>
+  /** From now on sends what waits when it is due. */
+  readonly start: Effect.Effect<void>
+}
+
+/** A copy that is sent again stands where its original stood. */
+const place = (row: DeliveryRow): string => row.resendOf ?? row.id
+
+const byPlace = (a: DeliveryRow, b: DeliveryRow): number => (place(a) < place(b) ? -1 : place(a) > place(b) ? 1 : 0)
+
+/** The later parts of the same message. */
+const partsAfter = (rows: ReadonlyArray<DeliveryRow>, row: DeliveryRow): ReadonlyArray<DeliveryRow> =>
+  rows.filter(({ cause, part }) => cause.kind === row.cause.kind && cause.id === row.cause.id && part > row.part)
+
+export const make = (holds: Holds, ledger: Ledger, courier: Courier, scope: Scope.Scope) =>
+  Effect.gen(function* () {
+    const outbox = yield* Outbox
+    const registry = yield* AdapterRegistry
+    const seats = yield* Effect.makeSemaphore(chatsAtOnce)
+    const served = new Set<string>()
+    const pending = Effect.map(outbox.inState(["pending"], passSize), (rows) => [...rows].sort(byPlace))
+
+    /** Null when the row may go now. */
+    const blockedUntil = (row: DeliveryRow, now: number): Effect.Effect<number | null> =>
+      Effect.gen(function* () {
+        if (row.notBefore !== null && row.notBefore > now) return row.notBefore
+        const adapter = yield* registry.get(row.address.platform)
+        const connected = adapter !== null && (yield* adapter.state)._tag === "Connected"
+        return connected ? null : now + recheckMillis
+      })
+
+    const attempt = (row: DeliveryRow): Effect.Effect<Outcome, StateError> =>
+      Effect.gen(function* () {
+        const taken = yield* ledger.take(row)
+        const outcome = yield* courier.carry(taken, [])
+        const final: Outcome =
+          outcome._tag === "Waits" && taken.attempts >= maximumAttempts
+            ? { _tag: "Failed", reason: `given up after ${taken.attempts} attempts: ${outcome.reason}` }
+            : outcome
+        yield* ledger.settle([[taken, final]])
+        return final
+      })
+
+    const failAll = (rows: ReadonlyArray<DeliveryRow>, reason: string) =>
+      ledger.settle(rows.map((row) => [row, { _tag: "Failed", reason }] as const))
+
+    const tooOld = (row: DeliveryRow): string =>
+      `not sent within ${maximumAgeMillis / 3_600_000} h${row.reason === null ? "" : `: ${row.reason}`}`
+
+    /** Sends a chat's rows until one has to wait; answers how many were sent. Runs inside the chat's lane. */
+    const serve = (lane: string): Effect.Effect<number, StateError> =>
+      Effect.gen(function* () {
+        let sent = 0
+        let rows = (yield* pending).filter((row) => laneOf(row.address) === lane)
+        for (let row = rows.shift(); row !== undefined; row = rows.shift()) {
+          const now = yield* Clock.currentTimeMillis
+          if (now - row.createdAt > maximumAgeMillis) {
+            yield* failAll([row], tooOld(row))
+            continue
+          }
+          const until = yield* blockedUntil(row, now)
+          if (until !== null) {
+            yield* holds.hold(lane, until)
+            return sent
+          }
+          const outcome = yield* attempt(row)
+          if (outcome._tag === "Waits") {
+            yield* holds.hold(lane, outcome.notBefore)
+            return sent
+          }
+          if (outcome._tag === "Sent") {
+            sent += 1
+            continue
+          }
+          const after = partsAfter(rows, row)
+          yield* failAll(after, `not sent, because part ${row.part} of ${row.parts} was not: ${outcome.reason}`)
+          rows = rows.filter((other) => !after.includes(other))
+        }
+        yield* holds.release(lane)
+        return sent
+      })
+
+    /** In a fiber of its own: a slow chat holds up no other. A full lane is looked at again. */
+    const serveApart = (lane: string): Effect.Effect<Turn.TurnFiber<number, StateError>> =>
+      Effect.suspend(() => {
+        served.add(lane)
+        const work = courier.lanes
+          .inOrder(lane)(serve(lane))
+          .pipe(
+            seats.withPermits(1),
+            Effect.flatMap((sent) =>
+              sent !== null
+                ? Effect.succeed(sent)
+                : Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.as(holds.hold(lane, now + 1_000), 0))
+            ),
+            Effect.ensuring(
+              Effect.zipRight(
+                Effect.sync(() => served.delete(lane)),
+                holds.wake
+              )
+            )
+          )
+        return Effect.provideService(Turn.forkWorker<number, StateError, never>(work), ScopeTag.Scope, scope)
+      })
+
+    /** Starts on every chat that is due; `next` is when another will be. */
+    const pass = Effect.gen(function* () {
+      const held = yield* holds.all
+      const rows = yield* pending
+      const now = yield* Clock.currentTimeMillis
+      const first = new Map<string, DeliveryRow>()
+      for (const row of rows) if (!first.has(laneOf(row.address))) first.set(laneOf(row.address), row)
+      for (const [lane, until] of held)
+        if (!first.has(lane) && !served.has(lane) && holds.until(lane) === until) yield* holds.release(lane)
+      const begun: Array<Turn.TurnFiber<number, StateError>> = []
+      let next = Number.POSITIVE_INFINITY
+      for (const [lane, row] of first) {
+        if (served.has(lane)) continue
+        const due = holds.until(lane) ?? row.notBefore ?? 0
+        if (due <= now) begun.push(yield* serveApart(lane))
+        else {
+          if (holds.until(lane) === null) yield* holds.hold(lane, due)
+          next = Math.min(next, due)
+        }
+      }
+      return { begun, next, now }
+    })
+
+    const round = pass.pipe(
+      Effect.flatMap(({ next, now }) =>
+        next === Number.POSITIVE_INFINITY
+          ? holds.woken
+          : Effect.asVoid(Effect.timeoutOption(holds.woken, Math.max(1, next - now)))
+      ),
+      Effect.catchAllCause((cause) =>
+        Effect.zipRight(
+          Effect.logError("what waits to be sent could not be looked at", cause),
+          Effect.sleep(retryMillis)
+        )
+      )
+    )
+
+    let started = false
+    return {
+      sendDue: Effect.gen(function* () {
+        const { begun } = yield* pass
+        const sent = yield* Effect.forEach(begun, Turn.result)
+        return sent.reduce((sum, count) => sum + count, 0)
+      }),
+      start: Effect.suspend(() => {
+        if (started) return Effect.void
+        started = true
+        return Effect.asVoid(
+          Effect.provideService(Turn.forkWorker(Effect.interruptible(Effect.forever(round))), ScopeTag.Scope, scope)
+        )
+      })
+    } satisfies Waiting
+  })
