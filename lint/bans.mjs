@@ -202,8 +202,9 @@ const passable = new Set([
 /** Where the start of a program may stand. */
 const programs = /^src\/programs\//
 
-/** The only places that may construct or enter a turn besides src/fibers: admission and the job runner. */
+/** The only places that may construct or enter a turn besides src/fibers: admission, the job runner and the turns' own rows. */
 export const turnPlaces = [
+  /^src\/layers\/sqlite\/TurnStore\.ts$/,
   /^src\/services\/conversation\/Admission\.ts$/,
   /^src\/layers\/conversation\/[^/]*Admission[^/]*\.ts$/,
   /^src\/services\/schedule\/JobRunner\.ts$/,

@@ -151,7 +151,7 @@ const conversation = [
     answered_by TEXT
   ) WITHOUT ROWID`,
   `CREATE INDEX approvals_open ON approvals (session_key, asked_at) WHERE state = 'open'`,
-  `CREATE INDEX approvals_open_call ON approvals (turn_id, call_id) WHERE state = 'open'`,
+  `CREATE INDEX approvals_call ON approvals (turn_id, call_id)`,
   `CREATE INDEX approvals_asked ON approvals (asked_at)`
 ]
 
@@ -257,7 +257,12 @@ const people = [
     hash TEXT NOT NULL,
     requested_at INTEGER NOT NULL,
     expires_at INTEGER NOT NULL,
-    told_limit INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (platform, user_id)
+  ) WITHOUT ROWID`,
+  `CREATE TABLE pairing_notices (
+    platform TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    told_at INTEGER NOT NULL,
     PRIMARY KEY (platform, user_id)
   ) WITHOUT ROWID`,
   `CREATE TABLE pairing_attempts (

@@ -1,0 +1,58 @@
+import { Clock, Effect, Layer, Random } from "effect"
+import { type IdKind, Ids } from "../../services/operation/Ids.js"
+
+const prefixes: { readonly [K in IdKind]: string } = {
+  session: "ses",
+  turn: "trn",
+  event: "evt",
+  delivery: "dlv",
+  approval: "apr",
+  delegation: "dlg",
+  lease: "lse",
+  call: "call"
+}
+
+/** Crockford's 32 digits in the order of their characters, so that ids sort as text. */
+const digits = "0123456789abcdefghjkmnpqrstvwxyz"
+
+const base32 = (value: number, length: number): string => {
+  let text = ""
+  for (let rest = value; text.length < length; rest = Math.floor(rest / 32)) text = digits[rest % 32] + text
+  return text
+}
+
+/** 9 digits hold milliseconds until the year 3084; 12 random ones are 60 bits. */
+const timeDigits = 9
+const sameTimeDigits = 2
+const randomHalf = 2 ** 30
+
+/**
+ * `<prefix>_<time><order><random>`: ids of one maker sort in the order of making, also within a millisecond and when
+ * the clock is set back. How hard they are to guess is up to `Random`.
+ */
+export const layer: Layer.Layer<Ids> = Layer.sync(Ids, () => {
+  let lastTime = 0
+  let order = 0
+
+  /** More than 1,024 in a millisecond borrow from the next. */
+  const tick = (now: number): string => {
+    if (now > lastTime) {
+      lastTime = now
+      order = 0
+    } else if (++order >= 32 ** sameTimeDigits) {
+      lastTime += 1
+      order = 0
+    }
+    return base32(lastTime, timeDigits) + base32(order, sameTimeDigits)
+  }
+
+  return Ids.of({
+    next: (kind) =>
+      Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        const high = yield* Random.nextIntBetween(0, randomHalf)
+        const low = yield* Random.nextIntBetween(0, randomHalf)
+        return `${prefixes[kind]}_${tick(now)}${base32(high, 6)}${base32(low, 6)}`
+      })
+  })
+})

@@ -1,0 +1,57 @@
+import { Clock, Effect, Layer, Schema } from "effect"
+import { DelegationStore } from "../../services/delegation/DelegationStore.js"
+import { Database, Transaction } from "../../services/state/Database.js"
+import * as Rows from "./Rows.js"
+
+const Row = Schema.Struct({
+  id: Schema.String,
+  parentTurnId: Schema.String,
+  childTurnId: Schema.String,
+  childSessionId: Schema.String,
+  callId: Schema.String,
+  goal: Schema.String,
+  startedAt: Schema.Number
+})
+const many = Rows.all(Row)
+
+/** Delegations in SQLite. */
+export const layer = Layer.effect(
+  DelegationStore,
+  Effect.map(Database, (database) =>
+    DelegationStore.of({
+      insert: (delegation) =>
+        Effect.gen(function* () {
+          const sql = yield* Transaction
+          yield* sql`INSERT INTO delegations ${sql.insert({
+            id: delegation.id,
+            parent_turn_id: delegation.parentTurnId,
+            child_turn_id: delegation.childTurnId,
+            child_session_id: delegation.childSessionId,
+            call_id: delegation.callId,
+            goal: delegation.goal,
+            started_at: yield* Clock.currentTimeMillis
+          })}`
+        }),
+      settle: (id, status, summary) =>
+        Effect.gen(function* () {
+          const sql = yield* Transaction
+          const now = yield* Clock.currentTimeMillis
+          yield* sql`UPDATE delegations SET status = ${status}, summary = ${summary}, ended_at = ${now}
+            WHERE id = ${id} AND status IS NULL`
+        }),
+      abandon: (parentTurnId) =>
+        Effect.gen(function* () {
+          const sql = yield* Transaction
+          const now = yield* Clock.currentTimeMillis
+          const abandoned = yield* sql`UPDATE delegations SET status = 'unknown', ended_at = ${now}
+            WHERE parent_turn_id = ${parentTurnId} AND status IS NULL RETURNING id`
+          return abandoned.length
+        }),
+      running: database.read("delegation.running", (sql) =>
+        many(sql`SELECT id, parent_turn_id AS parentTurnId, child_turn_id AS childTurnId,
+          child_session_id AS childSessionId, call_id AS callId, goal, started_at AS startedAt
+          FROM delegations WHERE status IS NULL ORDER BY started_at, id`)
+      )
+    })
+  )
+)

@@ -1,0 +1,105 @@
+import { Clock, Effect, Layer, Schema } from "effect"
+import * as CronMarker from "../../fibers/CronMarker.js"
+import { Inbox, type InboxEntry, type StoredArrival } from "../../services/conversation/Inbox.js"
+import { InboundEvent } from "../../services/conversation/InboundEvent.js"
+import { Ids } from "../../services/operation/Ids.js"
+import { SessionKey } from "../../services/session/SessionKey.js"
+import { Database, Transaction } from "../../services/state/Database.js"
+import * as Rows from "./Rows.js"
+
+/** How stale a chat's last sight may become before it is written again: one write a minute, not one a message. */
+const sightMillis = 60_000
+
+const Event = Schema.parseJson(InboundEvent)
+const Arrival = Schema.parseJson(
+  Schema.Struct({
+    asyncDelivery: Schema.Boolean,
+    marker: CronMarker.schema,
+    unattended: Schema.NullOr(Schema.Literal("single_query", "unattended")),
+    workingDirectory: Schema.NullOr(Schema.String)
+  })
+)
+const encodeEvent = Schema.encode(Event)
+const encodeArrival = Schema.encode(Arrival)
+
+const Row = Schema.Struct({
+  id: Schema.String,
+  sequence: Schema.Number,
+  key: SessionKey,
+  event: Event,
+  arrival: Arrival,
+  acceptedAt: Schema.Number,
+  state: Schema.Literal("accepted", "running", "answered", "steered", "interrupted", "dropped", "failed"),
+  turnId: Schema.NullOr(Schema.String)
+})
+
+const columns = `id, sequence, session_key AS key, event, arrival, accepted_at AS acceptedAt, state, turn_id AS turnId`
+
+const many = Rows.all(Row)
+const one = Rows.first(Row)
+const Sequence = Rows.first(Schema.Struct({ sequence: Schema.Number }))
+
+const noteChat = (event: InboundEvent, at: number) =>
+  Effect.gen(function* () {
+    const { source } = event
+    if (source.chatId === null || source.platform === "") return
+    const sql = yield* Transaction
+    yield* sql`INSERT INTO channels (platform, chat_id, thread_id, name, type, last_seen_at)
+      VALUES (${source.platform}, ${source.chatId}, ${source.threadId ?? ""}, ${source.chatName}, ${source.chatType}, ${at})
+      ON CONFLICT (platform, chat_id, thread_id) DO UPDATE
+        SET name = coalesce(excluded.name, name), type = excluded.type, last_seen_at = excluded.last_seen_at
+        WHERE excluded.last_seen_at > last_seen_at + ${sightMillis} OR coalesce(excluded.name, name) IS NOT name`
+  })
+
+const make = Effect.gen(function* () {
+  const database = yield* Database
+  const ids = yield* Ids
+
+  const accept = Effect.fn("Inbox.accept")(function* (key: SessionKey, event: InboundEvent, arrival: StoredArrival) {
+    const id = yield* ids.next("event")
+    return yield* database.write(
+      "inbox.accept",
+      Effect.gen(function* () {
+        const sql = yield* Transaction
+        const acceptedAt = yield* Clock.currentTimeMillis
+        const stored = yield* Sequence(
+          sql`INSERT INTO inbound_events ${sql.insert({
+            id,
+            session_key: key,
+            platform: event.source.platform,
+            bot_id: event.source.botId ?? "",
+            chat_id: event.source.chatId ?? "",
+            message_id: event.messageId,
+            event: yield* encodeEvent(event),
+            arrival: yield* encodeArrival(arrival),
+            accepted_at: acceptedAt,
+            state: "accepted"
+          })} ON CONFLICT (platform, bot_id, chat_id, message_id) WHERE message_id IS NOT NULL DO NOTHING RETURNING sequence`
+        )
+        if (stored === null) return null
+        yield* noteChat(event, acceptedAt)
+        const entry: InboxEntry = { id, ...stored, key, event, arrival, acceptedAt, state: "accepted", turnId: null }
+        return entry
+      }),
+      "transcript"
+    )
+  })
+
+  return Inbox.of({
+    accept,
+    settle: (id, state, turnId) =>
+      Effect.flatMap(Transaction, (sql) =>
+        Effect.asVoid(sql`UPDATE inbound_events SET state = ${state}, turn_id = coalesce(${turnId}, turn_id)
+          WHERE id = ${id}`)
+      ),
+    unbegun: database.read("inbox.unbegun", (sql) =>
+      many(sql`SELECT ${sql.literal(columns)} FROM inbound_events WHERE state = 'accepted' ORDER BY sequence`)
+    ),
+    get: Effect.fn("Inbox.get")((id: string) =>
+      database.read("inbox.get", (sql) => one(sql`SELECT ${sql.literal(columns)} FROM inbound_events WHERE id = ${id}`))
+    )
+  })
+})
+
+/** The durable inbox in SQLite; it also remembers the chats that it has met. */
+export const layer = Layer.effect(Inbox, make)

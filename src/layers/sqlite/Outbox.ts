@@ -1,0 +1,177 @@
+import type { SqlClient } from "@effect/sql"
+import { Clock, Effect, Layer, Schema } from "effect"
+import {
+  type CauseKind,
+  DeliveryRow,
+  type DeliveryState,
+  type NewDelivery,
+  Outbox
+} from "../../services/delivery/Outbox.js"
+import { Ids } from "../../services/operation/Ids.js"
+import { Database, Transaction } from "../../services/state/Database.js"
+import * as Rows from "./Rows.js"
+
+const { address: _address, cause: _cause, ...fields } = DeliveryRow.fields
+
+const Row = Schema.Struct({
+  ...fields,
+  causeKind: DeliveryRow.fields.cause.fields.kind,
+  causeId: Schema.String,
+  platform: Schema.String,
+  chatId: Schema.String,
+  threadId: Schema.NullOr(Schema.String),
+  anchor: Schema.NullOr(Schema.String),
+  scopeId: Schema.NullOr(Schema.String),
+  replyToPerson: Rows.Flag,
+  isCron: Rows.Flag
+}).pipe(
+  Schema.transform(Schema.typeSchema(DeliveryRow), {
+    strict: true,
+    decode: ({ anchor, causeId, causeKind, chatId, platform, scopeId, threadId, ...rest }) =>
+      new DeliveryRow(
+        { ...rest, cause: { kind: causeKind, id: causeId }, address: { platform, chatId, threadId, anchor, scopeId } },
+        { disableValidation: true }
+      ),
+    encode: ({ address, cause, ...rest }) => ({ ...rest, ...address, causeKind: cause.kind, causeId: cause.id })
+  })
+)
+const many = Rows.all(Row)
+const one = Rows.first(Row)
+
+const columns = `id, cause_kind AS causeKind, cause_id AS causeId, platform, chat_id AS chatId, thread_id AS threadId,
+  anchor, scope_id AS scopeId, part, parts, text, transcript_id AS transcriptId, via, state,
+  platform_message_id AS platformMessageId, attempts, reason, resend_of AS resendOf,
+  reply_to_person AS replyToPerson, turn_id AS turnId, session_key AS sessionKey, is_cron AS isCron,
+  created_at AS createdAt, settled_at AS settledAt, not_before AS notBefore`
+
+const valuesOf = (delivery: NewDelivery, id: string, createdAt: number) => ({
+  id,
+  cause_kind: delivery.cause.kind,
+  cause_id: delivery.cause.id,
+  platform: delivery.address.platform,
+  chat_id: delivery.address.chatId,
+  thread_id: delivery.address.threadId,
+  anchor: delivery.address.anchor,
+  scope_id: delivery.address.scopeId,
+  part: delivery.part,
+  parts: delivery.parts,
+  text: delivery.text,
+  transcript_id: delivery.transcriptId,
+  via: delivery.via,
+  state: delivery.state,
+  attempts: delivery.state === "sending" ? 1 : 0,
+  resend_of: delivery.resendOf,
+  reply_to_person: Rows.flag(delivery.replyToPerson),
+  turn_id: delivery.turnId,
+  session_key: delivery.sessionKey,
+  is_cron: Rows.flag(delivery.isCron),
+  created_at: createdAt
+})
+
+/** The row that is there already for the same cause, target and part. */
+const existing = (sql: SqlClient.SqlClient, delivery: NewDelivery) =>
+  one(sql`SELECT ${sql.literal(columns)} FROM deliveries
+    WHERE cause_kind = ${delivery.cause.kind} AND cause_id = ${delivery.cause.id}
+      AND platform = ${delivery.address.platform} AND chat_id = ${delivery.address.chatId}
+      AND coalesce(thread_id, '') = ${delivery.address.threadId ?? ""} AND part = ${delivery.part}
+      AND (resend_of IS NOT NULL) = ${delivery.resendOf === null ? 0 : 1}`)
+
+const make = Effect.gen(function* () {
+  const database = yield* Database
+  const ids = yield* Ids
+
+  const insert = (deliveries: ReadonlyArray<NewDelivery>) =>
+    Effect.gen(function* () {
+      if (deliveries.length === 0) return []
+      const sql = yield* Transaction
+      const now = yield* Clock.currentTimeMillis
+      const values = yield* Effect.forEach(deliveries, (delivery) =>
+        Effect.map(ids.next("delivery"), (id) => valuesOf(delivery, id, now))
+      )
+      const inserted = yield* many(sql`INSERT INTO deliveries ${sql.insert(values)}
+        ON CONFLICT DO NOTHING RETURNING ${sql.literal(columns)}`)
+      const byId = new Map(inserted.map((row) => [row.id, row]))
+      return yield* Effect.forEach(deliveries, (delivery, index) => {
+        const row = byId.get(values[index]?.id ?? "")
+        return row === undefined
+          ? Effect.flatMap(existing(sql, delivery), (found) =>
+              found === null ? Effect.dieMessage("a delivery is neither new nor there") : Effect.succeed(found)
+            )
+          : Effect.succeed(row)
+      })
+    })
+
+  return Outbox.of({
+    insert,
+    become: (id, delivery) =>
+      Effect.gen(function* () {
+        const sql = yield* Transaction
+        const changed = yield* one(sql`UPDATE deliveries SET state = 'sending',
+            cause_kind = ${delivery.cause.kind}, cause_id = ${delivery.cause.id}, part = ${delivery.part},
+            parts = ${delivery.parts}, text = ${delivery.text}, transcript_id = ${delivery.transcriptId},
+            reply_to_person = ${Rows.flag(delivery.replyToPerson)}, settled_at = NULL, not_before = NULL, reason = NULL
+          WHERE id = ${id} RETURNING ${sql.literal(columns)}`)
+        return changed ?? (yield* Effect.dieMessage(`delivery ${id} cannot become another: it is not there`))
+      }),
+    markSending: (id) =>
+      Effect.flatMap(Transaction, (sql) =>
+        Effect.asVoid(sql`UPDATE deliveries
+          SET state = 'sending', attempts = attempts + 1, settled_at = NULL, not_before = NULL, reason = NULL
+          WHERE id = ${id} AND state <> 'sent'`)
+      ),
+    noteMessage: (id, platformMessageId) =>
+      Effect.flatMap(Transaction, (sql) =>
+        Effect.asVoid(sql`UPDATE deliveries SET platform_message_id = ${platformMessageId} WHERE id = ${id}`)
+      ),
+    settle: (id, outcome) =>
+      Effect.gen(function* () {
+        const sql = yield* Transaction
+        const now = yield* Clock.currentTimeMillis
+        switch (outcome.state) {
+          case "sent":
+            return yield* Effect.asVoid(sql`UPDATE deliveries
+              SET state = 'sent', platform_message_id = coalesce(${outcome.platformMessageId}, platform_message_id),
+                reason = ${outcome.note}, settled_at = ${now}, not_before = NULL WHERE id = ${id}`)
+          case "pending":
+            return yield* Effect.asVoid(sql`UPDATE deliveries
+              SET state = 'pending', reason = ${outcome.reason}, not_before = ${outcome.notBefore}, settled_at = NULL
+              WHERE id = ${id} AND state <> 'sent'`)
+          case "failed":
+          case "unknown":
+          case "suppressed":
+            return yield* Effect.asVoid(sql`UPDATE deliveries
+              SET state = ${outcome.state}, reason = ${outcome.reason}, settled_at = ${now}, not_before = NULL
+              WHERE id = ${id} AND state <> 'sent'`)
+        }
+      }),
+    get: Effect.fn("Outbox.get")((id: string) =>
+      database.read("outbox.get", (sql) => one(sql`SELECT ${sql.literal(columns)} FROM deliveries WHERE id = ${id}`))
+    ),
+    inState: Effect.fn("Outbox.inState")((states: ReadonlyArray<DeliveryState>, limit: number) =>
+      database.read("outbox.inState", (sql) =>
+        states.length === 0
+          ? Effect.succeed([])
+          : many(sql`SELECT ${sql.literal(columns)} FROM deliveries
+              WHERE ${sql.in("state", states)} ${states.includes("sent") ? sql`` : sql`AND state <> 'sent'`}
+              ORDER BY id LIMIT ${limit}`)
+      )
+    ),
+    ofCause: Effect.fn("Outbox.ofCause")((kind: CauseKind, id: string) =>
+      database.read("outbox.ofCause", (sql) =>
+        many(sql`SELECT ${sql.literal(columns)} FROM deliveries WHERE cause_kind = ${kind} AND cause_id = ${id}
+          ORDER BY id`)
+      )
+    ),
+    list: Effect.fn("Outbox.list")((options: { readonly limit: number; readonly state?: DeliveryState }) =>
+      database.read("outbox.list", (sql) =>
+        many(sql`SELECT ${sql.literal(columns)} FROM deliveries
+          WHERE ${options.state === undefined ? sql`1` : sql`state = ${options.state}`}
+            ${options.state === undefined || options.state === "sent" ? sql`` : sql`AND state <> 'sent'`}
+          ORDER BY id DESC LIMIT ${options.limit}`)
+      )
+    )
+  })
+})
+
+/** Outbound messages in SQLite. */
+export const layer = Layer.effect(Outbox, make)

@@ -1,0 +1,50 @@
+import type { SqlClient } from "@effect/sql"
+import { Effect, Schema } from "effect"
+import { Session } from "../../services/session/Session.js"
+import * as Rows from "./Rows.js"
+
+const { fields } = Session
+
+const Row = Schema.Struct({
+  ...fields,
+  toolNames: Schema.NullOr(Schema.parseJson(Schema.Array(Schema.String))),
+  hidden: Rows.Flag,
+  suspended: Rows.Flag,
+  unread: Rows.Flag
+}).pipe(
+  Schema.transform(Schema.typeSchema(Session), {
+    strict: true,
+    decode: (row) => new Session(row, { disableValidation: true }),
+    encode: (session) => session
+  })
+)
+
+const columns = `s.id, s.key, s.title, s.title_source AS titleSource, s.source, s.platform, s.chat_id AS chatId,
+  s.chat_type AS chatType, s.thread_id AS threadId, s.user_id AS userId, s.parent_id AS parentId, s.hidden, s.model,
+  (SELECT body FROM prompts WHERE hash = s.system_prompt_hash) AS systemPrompt,
+  (SELECT body FROM prompts WHERE hash = s.tool_names_hash) AS toolNames,
+  s.started_at AS startedAt, s.last_activity_at AS lastActivityAt, s.ended_at AS endedAt, s.end_reason AS endReason,
+  s.suspended, s.message_count AS messageCount, s.unread`
+
+/** What a query of the table `sessions AS s` selects. */
+export const selected = (sql: SqlClient.SqlClient) => sql.literal(columns)
+
+export const many = Rows.all(Row)
+export const one = Rows.first(Row)
+
+export const byId = (sql: SqlClient.SqlClient, id: string) =>
+  one(sql`SELECT ${selected(sql)} FROM sessions AS s WHERE s.id = ${id}`)
+
+/** The session that the key's route points to, whatever its state. */
+export const routed = (sql: SqlClient.SqlClient, key: string) =>
+  one(sql`SELECT ${selected(sql)} FROM routes AS r JOIN sessions AS s ON s.id = r.session_id WHERE r.key = ${key}`)
+
+/** The last open session of a key whose route is lost (gateway.md 2.3, recover). */
+export const lastOpen = (sql: SqlClient.SqlClient, key: string) =>
+  one(sql`SELECT ${selected(sql)} FROM sessions AS s WHERE s.key = ${key} AND s.ended_at IS NULL
+    ORDER BY s.started_at DESC, s.id DESC LIMIT 1`)
+
+/** Points the key to a session. */
+export const route = (sql: SqlClient.SqlClient, key: string, id: string, at: number) =>
+  Effect.asVoid(sql`INSERT INTO routes (key, session_id, updated_at) VALUES (${key}, ${id}, ${at})
+    ON CONFLICT (key) DO UPDATE SET session_id = excluded.session_id, updated_at = excluded.updated_at`)

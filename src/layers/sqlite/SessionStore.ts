@@ -1,0 +1,278 @@
+import type { SqlClient } from "@effect/sql"
+import { Clock, Effect, Layer } from "effect"
+import { createHash } from "node:crypto"
+import type { Source } from "../../services/conversation/InboundEvent.js"
+import { Ids } from "../../services/operation/Ids.js"
+import { type Session, SessionId } from "../../services/session/Session.js"
+import type { SessionKey } from "../../services/session/SessionKey.js"
+import {
+  type NewSession,
+  type Owner,
+  SessionAmbiguous,
+  SessionNotFound,
+  SessionStore,
+  TitleTaken
+} from "../../services/session/SessionStore.js"
+import { Database, Transaction } from "../../services/state/Database.js"
+import * as Rows from "./Rows.js"
+import * as SessionRows from "./SessionRows.js"
+import * as SessionTitles from "./SessionTitles.js"
+
+/** As many candidates as an ambiguous reference names. */
+const candidatesNamed = 5
+
+const surfaceOf = (source: Source): string => source.platform || source.surface || "local"
+
+const hashOf = (body: string): string => createHash("sha256").update(body).digest("hex")
+
+const owned = (sql: SqlClient.SqlClient, owner: Owner) =>
+  sql`s.hidden = 0 AND s.platform = ${owner.platform} AND s.chat_id IS ${owner.chatId}
+    AND (${owner.userId} IS NULL OR s.user_id = ${owner.userId})`
+
+const make = Effect.gen(function* () {
+  const database = yield* Database
+  const ids = yield* Ids
+
+  const create = (session: NewSession) =>
+    Effect.gen(function* () {
+      const sql = yield* Transaction
+      const now = yield* Clock.currentTimeMillis
+      const id = session.id ?? SessionId.make(yield* ids.next("session"))
+      const origin = session.origin
+      yield* sql`INSERT INTO sessions ${sql.insert({
+        id,
+        key: session.key,
+        source: session.source,
+        platform: origin === null ? null : surfaceOf(origin),
+        chat_id: origin?.chatId ?? null,
+        chat_type: origin?.chatType ?? null,
+        thread_id: origin?.threadId ?? null,
+        user_id: origin?.userId ?? null,
+        parent_id: session.parentId,
+        hidden: Rows.flag(session.hidden),
+        model: session.model,
+        started_at: now,
+        last_activity_at: now
+      })} ON CONFLICT (id) DO NOTHING`
+      const stored = yield* SessionRows.byId(sql, id)
+      return stored ?? (yield* Effect.dieMessage(`session ${id} is not there after its insert`))
+    })
+
+  const end = (id: string, reason: string) =>
+    Effect.gen(function* () {
+      const sql = yield* Transaction
+      const now = yield* Clock.currentTimeMillis
+      yield* sql`UPDATE sessions SET ended_at = ${now}, end_reason = ${reason} WHERE id = ${id} AND ended_at IS NULL`
+    })
+
+  const openFresh = (key: SessionKey, source: Source, parentId: SessionId | null) =>
+    Effect.gen(function* () {
+      const sql = yield* Transaction
+      const fresh = yield* create({
+        key,
+        source: surfaceOf(source),
+        origin: source,
+        parentId,
+        hidden: false,
+        model: null
+      })
+      yield* SessionRows.route(sql, key, fresh.id, fresh.startedAt)
+      return fresh
+    })
+
+  /** Asked again inside the transaction: whoever came first has made it, and everybody gets that one. */
+  const resolveInStep = (key: SessionKey, source: Source) =>
+    Effect.gen(function* () {
+      const sql = yield* Transaction
+      const routed = yield* SessionRows.routed(sql, key)
+      if (routed !== null && routed.endedAt === null) return routed
+      const open = yield* SessionRows.lastOpen(sql, key)
+      if (open === null) return yield* openFresh(key, source, null)
+      yield* SessionRows.route(sql, key, open.id, yield* Clock.currentTimeMillis)
+      return open
+    })
+
+  const resolve = Effect.fn("SessionStore.resolve")(function* (key: SessionKey, source: Source) {
+    const routed = yield* database.read("session.resolve", (sql) => SessionRows.routed(sql, key))
+    return routed !== null && routed.endedAt === null
+      ? routed
+      : yield* database.write("session.resolve", resolveInStep(key, source), "transcript")
+  })
+
+  const reset = Effect.fn("SessionStore.reset")((key: SessionKey, source: Source) =>
+    database.write(
+      "session.reset",
+      Effect.gen(function* () {
+        const sql = yield* Transaction
+        const previous = (yield* SessionRows.routed(sql, key)) ?? (yield* SessionRows.lastOpen(sql, key))
+        if (previous !== null) yield* end(previous.id, "session_reset")
+        const fresh = yield* openFresh(key, source, previous?.id ?? null)
+        return { previous, fresh }
+      }),
+      "transcript"
+    )
+  )
+
+  /** An id before a title before a beginning of an id, among the owner's own; nobody guesses between several. */
+  const find = (reference: string, owner: Owner) =>
+    Effect.gen(function* () {
+      const sql = yield* Transaction
+      const wanted = reference.trim()
+      const mine = owned(sql, owner)
+      const found = (condition: ReturnType<typeof sql.literal>) =>
+        SessionRows.many(sql`SELECT ${SessionRows.selected(sql)} FROM sessions AS s WHERE ${mine} AND ${condition}
+          ORDER BY s.last_activity_at DESC LIMIT ${candidatesNamed + 1}`)
+      for (const condition of [
+        sql`s.id = ${wanted}`,
+        sql`s.title = ${SessionTitles.clean(wanted)}`,
+        sql`lower(s.title) = lower(${SessionTitles.clean(wanted)})`,
+        sql`substr(s.id, 1, length(${wanted})) = ${wanted}`
+      ]) {
+        const [session, ...others] = wanted === "" ? [] : yield* found(condition)
+        if (session === undefined) continue
+        if (others.length === 0) return session
+        return yield* new SessionAmbiguous({
+          reference,
+          candidates: [session, ...others].slice(0, candidatesNamed).map((one) => one.title ?? one.id)
+        })
+      }
+      return yield* new SessionNotFound({ reference })
+    })
+
+  const resume = Effect.fn("SessionStore.resume")((key: SessionKey, reference: string, owner: Owner) =>
+    database.write(
+      "session.resume",
+      Effect.gen(function* () {
+        const sql = yield* Transaction
+        const target = yield* find(reference, owner)
+        const current = yield* SessionRows.routed(sql, key)
+        if (current !== null && current.id !== target.id) yield* end(current.id, "session_switch")
+        // One key per session: two conversations must not write one transcript.
+        yield* sql`DELETE FROM routes WHERE session_id = ${target.id} AND key <> ${key}`
+        yield* sql`UPDATE sessions SET key = ${key}, ended_at = NULL, end_reason = NULL WHERE id = ${target.id}`
+        yield* SessionRows.route(sql, key, target.id, yield* Clock.currentTimeMillis)
+        return (yield* SessionRows.byId(sql, target.id)) ?? target
+      })
+    )
+  )
+
+  const peek = Effect.fn("SessionStore.peek")((key: SessionKey) =>
+    database.read("session.peek", (sql) =>
+      Effect.flatMap(SessionRows.routed(sql, key), (routed) =>
+        routed !== null && routed.endedAt === null ? Effect.succeed(routed) : SessionRows.lastOpen(sql, key)
+      )
+    )
+  )
+
+  const get = Effect.fn("SessionStore.get")((id: string) =>
+    database.read("session.get", (sql) => SessionRows.byId(sql, id))
+  )
+
+  const list = Effect.fn("SessionStore.list")(
+    (options: { readonly owner: Owner | null; readonly limit: number; readonly before?: number }) =>
+      database.read("session.list", (sql) => {
+        const { owner, before } = options
+        const whose = owner === null ? sql`s.hidden = 0` : owned(sql, owner)
+        const when = before === undefined ? sql`1` : sql`s.last_activity_at < ${before}`
+        return SessionRows.many(sql`SELECT ${SessionRows.selected(sql)} FROM sessions AS s WHERE ${whose} AND ${when}
+          ORDER BY s.last_activity_at DESC, s.id DESC LIMIT ${options.limit}`)
+      })
+  )
+
+  const isTaken = (title: string, id: string) =>
+    Effect.flatMap(Transaction, (sql) =>
+      Effect.map(
+        Rows.count(sql`SELECT count(*) AS count FROM sessions WHERE title = ${title} AND id <> ${id}`),
+        (n) => n > 0
+      )
+    )
+
+  const freeTitle = (title: string, id: string) =>
+    Effect.gen(function* () {
+      let free = title
+      for (let number = 2; yield* isTaken(free, id); number++) free = SessionTitles.numbered(title, number)
+      return free
+    })
+
+  /** A person's title stays: what is derived or made by a model never replaces it, nor does a derived one a made one. */
+  const outranks = (source: "derived" | "llm" | "user", session: Session): boolean =>
+    source === "user" ||
+    session.titleSource === null ||
+    (session.titleSource !== "user" && !(source === "derived" && session.titleSource === "llm"))
+
+  const setTitle = Effect.fn("SessionStore.setTitle")(
+    (id: SessionId, title: string, source: "derived" | "llm" | "user") =>
+      database.write(
+        "session.title",
+        Effect.gen(function* () {
+          const sql = yield* Transaction
+          const session = yield* SessionRows.byId(sql, id)
+          if (session === null) return yield* new SessionNotFound({ reference: id })
+          if (!outranks(source, session)) return session
+          const cleaned = SessionTitles.clean(title)
+          if (cleaned === "") {
+            yield* sql`UPDATE sessions SET title = NULL, title_source = NULL WHERE id = ${id}`
+            return (yield* SessionRows.byId(sql, id)) ?? session
+          }
+          if (source === "user" && (yield* isTaken(cleaned, id))) return yield* new TitleTaken({ title: cleaned })
+          const free = source === "user" ? cleaned : yield* freeTitle(cleaned, id)
+          yield* sql`UPDATE sessions SET title = ${free}, title_source = ${source} WHERE id = ${id}`
+          return (yield* SessionRows.byId(sql, id)) ?? session
+        })
+      )
+  )
+
+  const storePrompt = (body: string) =>
+    Effect.gen(function* () {
+      const sql = yield* Transaction
+      const hash = hashOf(body)
+      yield* sql`INSERT INTO prompts (hash, body) VALUES (${hash}, ${body}) ON CONFLICT (hash) DO NOTHING`
+      return hash
+    })
+
+  return SessionStore.of({
+    create,
+    resolve,
+    reset,
+    resume,
+    peek,
+    get,
+    list,
+    setTitle,
+    end,
+    pinPrompt: (id, pinned) =>
+      Effect.gen(function* () {
+        const sql = yield* Transaction
+        const prompt = yield* storePrompt(pinned.systemPrompt)
+        const tools = yield* storePrompt(JSON.stringify(pinned.toolNames))
+        yield* sql`UPDATE sessions SET system_prompt_hash = ${prompt}, tool_names_hash = ${tools}, model = ${pinned.model}
+          WHERE id = ${id} AND system_prompt_hash IS NULL`
+      }),
+    remove: Effect.fn("SessionStore.remove")((id: SessionId) =>
+      database.write(
+        "session.remove",
+        Effect.gen(function* () {
+          const sql = yield* Transaction
+          const gone = sql`WITH RECURSIVE gone (id) AS (
+            SELECT ${id} UNION SELECT s.id FROM sessions AS s JOIN gone ON s.parent_id = gone.id WHERE s.hidden = 1)`
+          yield* sql`${gone} DELETE FROM routes WHERE session_id IN gone`
+          yield* sql`${gone} DELETE FROM usage WHERE session_id IN gone`
+          yield* sql`${gone} UPDATE sessions SET parent_id = NULL WHERE hidden = 0 AND parent_id IN gone`
+          const removed = yield* sql`${gone} DELETE FROM sessions WHERE id IN gone RETURNING id`
+          return removed.length > 0
+        })
+      )
+    ),
+    setSuspended: (id, suspended) =>
+      Effect.flatMap(Transaction, (sql) =>
+        Effect.asVoid(sql`UPDATE sessions SET suspended = ${Rows.flag(suspended)} WHERE id = ${id}`)
+      ),
+    setUnread: (id, unread) =>
+      Effect.flatMap(Transaction, (sql) =>
+        Effect.asVoid(sql`UPDATE sessions SET unread = ${Rows.flag(unread)} WHERE id = ${id}`)
+      )
+  })
+})
+
+/** Sessions and routes in SQLite. */
+export const layer = Layer.effect(SessionStore, make)

@@ -1,0 +1,123 @@
+import { Clock, Effect, Layer, Schema } from "effect"
+import type { SessionId } from "../../services/session/Session.js"
+import { type Message, type StoredMessage, ToolCallPart, Transcript } from "../../services/session/Transcript.js"
+import { Database, Transaction } from "../../services/state/Database.js"
+import * as Rows from "./Rows.js"
+
+const Calls = Schema.parseJson(Schema.Array(ToolCallPart))
+const encodeCalls = Schema.encode(Calls)
+
+const common = { id: Schema.Number, at: Schema.Number, turnId: Schema.NullOr(Schema.String), text: Schema.String }
+
+const Row = Schema.Union(
+  Schema.Struct({ ...common, role: Schema.Literal("user"), platformMessageId: Schema.NullOr(Schema.String) }),
+  Schema.Struct({
+    ...common,
+    role: Schema.Literal("assistant"),
+    reasoning: Schema.NullOr(Schema.String),
+    toolCalls: Schema.NullOr(Calls),
+    outcome: Schema.String
+  }),
+  Schema.Struct({
+    ...common,
+    role: Schema.Literal("tool"),
+    toolCallId: Schema.String,
+    toolName: Schema.String,
+    outcome: Schema.String
+  })
+)
+
+const messageOf = (row: typeof Row.Type): Message => {
+  switch (row.role) {
+    case "user":
+      return { _tag: "user", text: row.text, platformMessageId: row.platformMessageId }
+    case "assistant":
+      return {
+        _tag: "assistant",
+        text: row.text,
+        reasoning: row.reasoning,
+        toolCalls: row.toolCalls ?? [],
+        finishReason: row.outcome
+      }
+    case "tool":
+      return { _tag: "tool", callId: row.toolCallId, tool: row.toolName, text: row.text, disposition: row.outcome }
+  }
+}
+
+const storedOf = (row: typeof Row.Type): StoredMessage => ({
+  id: row.id,
+  at: row.at,
+  turnId: row.turnId,
+  message: messageOf(row)
+})
+
+const decode = Rows.all(Row)
+
+const columns = `id, at, turn_id AS turnId, role, text, reasoning, tool_calls AS toolCalls, tool_call_id AS toolCallId,
+  tool_name AS toolName, outcome, platform_message_id AS platformMessageId`
+
+/** The columns that a message has of its own; the others are null. */
+const valuesOf = (message: Message) =>
+  Effect.gen(function* () {
+    const none = { reasoning: null, tool_calls: null, tool_call_id: null, tool_name: null, outcome: null }
+    const values = { role: message._tag, text: message.text, ...none, platform_message_id: null }
+    switch (message._tag) {
+      case "user":
+        return { ...values, platform_message_id: message.platformMessageId }
+      case "assistant":
+        return {
+          ...values,
+          reasoning: message.reasoning,
+          tool_calls: message.toolCalls.length === 0 ? null : yield* encodeCalls(message.toolCalls),
+          outcome: message.finishReason
+        }
+      case "tool":
+        return { ...values, tool_call_id: message.callId, tool_name: message.tool, outcome: message.disposition }
+    }
+  })
+
+const Inserted = Rows.all(Schema.Struct({ id: Schema.Number }))
+
+const make = Effect.gen(function* () {
+  const database = yield* Database
+  return Transcript.of({
+    append: (sessionId, turnId, messages) =>
+      Effect.gen(function* () {
+        if (messages.length === 0) return []
+        const sql = yield* Transaction
+        const at = yield* Clock.currentTimeMillis
+        const rows = yield* Effect.forEach(messages, (message) =>
+          Effect.map(valuesOf(message), (values) => ({ session_id: sessionId, turn_id: turnId, at, ...values }))
+        )
+        const inserted = yield* Inserted(sql`INSERT INTO messages ${sql.insert(rows)} RETURNING id`)
+        yield* sql`UPDATE sessions SET message_count = message_count + ${messages.length}, last_activity_at = ${at}
+          WHERE id = ${sessionId}`
+        // Ids grow in the order of the values, and the rows of RETURNING come in any.
+        return inserted.map((row) => row.id).toSorted((a, b) => a - b)
+      }),
+    load: Effect.fn("Transcript.load")((sessionId: SessionId) =>
+      database.read("transcript.load", (sql) =>
+        Effect.map(
+          decode(sql`SELECT ${sql.literal(columns)} FROM messages WHERE session_id = ${sessionId} AND active = 1
+            ORDER BY id`),
+          (rows) => rows.map(storedOf)
+        )
+      )
+    ),
+    page: Effect.fn("Transcript.page")(
+      (sessionId: SessionId, options: { readonly limit: number; readonly beforeId?: number }) =>
+        database.read("transcript.page", (sql) =>
+          Effect.map(
+            decode(sql`SELECT ${sql.literal(columns)} FROM messages
+              WHERE session_id = ${sessionId} AND (active = 1 OR compacted = 1)
+                AND ${options.beforeId === undefined ? sql`1` : sql`id < ${options.beforeId}`}
+              ORDER BY id DESC LIMIT ${options.limit}`),
+            (rows) => rows.toReversed().map(storedOf)
+          )
+        )
+    )
+  })
+})
+
+/** Transcripts in SQLite. */
+export const layer = Layer.effect(Transcript, make)

@@ -1,0 +1,109 @@
+import type { SqlError } from "@effect/sql"
+import { Clock, Effect, Layer, Schema } from "effect"
+import * as Turn from "../../fibers/Turn.js"
+import { TurnRefused, type TurnRow, TurnStore } from "../../services/conversation/TurnStore.js"
+import { Database, Transaction } from "../../services/state/Database.js"
+import * as Rows from "./Rows.js"
+import { codeOf, detailOf } from "./SqliteFailure.js"
+
+const Json = Schema.parseJson()
+const encodeJson = Schema.encode(Json)
+const encodeTurn = Schema.encode(Turn.Turn)
+const decodeTurn = Schema.decodeUnknown(Turn.Turn)
+
+/** A capability that was never declared is null, which `Flag` is not. */
+const Row = Schema.Struct({
+  id: Schema.String,
+  parent: Schema.NullOr(Schema.String),
+  depth: Schema.Number,
+  identity: Json,
+  marker: Json,
+  origin: Json,
+  presence: Json,
+  asyncDelivery: Schema.NullOr(Rows.Flag),
+  workingDirectory: Schema.NullOr(Schema.String),
+  inboxId: Schema.NullOr(Schema.String),
+  state: Schema.Literal("running", "answering", "ended"),
+  outcome: Schema.NullOr(Schema.Literal("answered", "interrupted", "failed", "suspended", "unknown")),
+  startedAt: Schema.Number,
+  endedAt: Schema.NullOr(Schema.Number),
+  strikes: Schema.Number
+})
+
+const columns = `id, parent_id AS parent, depth, identity, marker, origin, presence, async_delivery AS asyncDelivery,
+  working_directory AS workingDirectory, inbox_id AS inboxId, state, outcome, started_at AS startedAt,
+  ended_at AS endedAt, strikes`
+
+const many = Rows.all(Row)
+const one = Rows.first(Row)
+const Strikes = Rows.first(Schema.Struct({ strikes: Schema.Number }))
+
+const rowOf = ({ inboxId, state, outcome, startedAt, endedAt, strikes, ...facts }: typeof Row.Type) =>
+  Effect.map(decodeTurn(facts), (turn): TurnRow => ({ turn, inboxId, state, outcome, startedAt, endedAt, strikes }))
+
+/** What a trigger or a key of the table says no to is no fault of the database: the turn is not one that may be. */
+const refusal =
+  (turnId: string) =>
+  (error: SqlError.SqlError): Effect.Effect<never, SqlError.SqlError | TurnRefused> =>
+    codeOf(error)?.startsWith("SQLITE_CONSTRAINT")
+      ? new TurnRefused({ turnId, detail: detailOf(error) })
+      : Effect.fail(error)
+
+const make = Effect.gen(function* () {
+  const database = yield* Database
+  return TurnStore.of({
+    begin: (turn, inboxId) =>
+      Effect.gen(function* () {
+        const sql = yield* Transaction
+        const { asyncDelivery, depth, id, identity, marker, origin, parent, presence, workingDirectory } =
+          yield* encodeTurn(turn)
+        yield* sql`INSERT INTO turns ${sql.insert({
+          id,
+          parent_id: parent,
+          depth,
+          identity: yield* encodeJson(identity),
+          marker: yield* encodeJson(marker),
+          origin: yield* encodeJson(origin),
+          presence: yield* encodeJson(presence),
+          async_delivery: asyncDelivery === null ? null : Rows.flag(asyncDelivery),
+          working_directory: workingDirectory,
+          inbox_id: inboxId,
+          state: "running",
+          started_at: yield* Clock.currentTimeMillis
+        })}`.pipe(Effect.catchAll(refusal(id)))
+      }),
+    answering: (turnId) =>
+      Effect.flatMap(Transaction, (sql) =>
+        Effect.asVoid(sql`UPDATE turns SET state = 'answering' WHERE id = ${turnId} AND state = 'running'`)
+      ),
+    end: (turnId, outcome) =>
+      Effect.gen(function* () {
+        const sql = yield* Transaction
+        yield* sql`UPDATE turns SET state = 'ended', outcome = ${outcome}, ended_at = ${yield* Clock.currentTimeMillis}
+          WHERE id = ${turnId} AND ended_at IS NULL`
+      }),
+    get: Effect.fn("TurnStore.get")((turnId: string) =>
+      database.read("turn.get", (sql) =>
+        Effect.flatMap(one(sql`SELECT ${sql.literal(columns)} FROM turns WHERE id = ${turnId}`), (row) =>
+          row === null ? Effect.succeed(null) : rowOf(row)
+        )
+      )
+    ),
+    open: database.read("turn.open", (sql) =>
+      Effect.flatMap(
+        many(sql`SELECT ${sql.literal(columns)} FROM turns WHERE ended_at IS NULL ORDER BY started_at, id`),
+        Effect.forEach(rowOf)
+      )
+    ),
+    strike: (turnId) =>
+      Effect.gen(function* () {
+        const sql = yield* Transaction
+        const struck = yield* Strikes(sql`UPDATE turns SET strikes = strikes + 1
+          WHERE id = ${turnId} AND ended_at IS NULL RETURNING strikes`)
+        return struck?.strikes ?? 0
+      })
+  })
+})
+
+/** Turns in SQLite. Triggers keep a child at its parent's marker and origin, and the facts of every turn as they were. */
+export const layer = Layer.effect(TurnStore, make)
