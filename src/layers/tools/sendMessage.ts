@@ -1,0 +1,196 @@
+/** `send_message` (gateway.md 6): to the chat that the work came from, to a home channel, or to a chat that is named. */
+import { Effect, Layer, Schema } from "effect"
+import { AmbientEnvironment, isCron } from "../../fibers/AmbientEnvironment.js"
+import { type Address, sameAddress } from "../../fibers/DeliveryOrigin.js"
+import * as Turn from "../../fibers/Turn.js"
+import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
+import { ChannelDirectory } from "../../services/adapter/ChannelDirectory.js"
+import * as Tool from "../../services/agent/Tool.js"
+import { ToolRegistry } from "../../services/agent/Toolbox.js"
+import { type Delivered, Delivery } from "../../services/delivery/Delivery.js"
+import { HomeChannels } from "../../services/delivery/HomeChannels.js"
+import { Redactor } from "../../services/delivery/Redactor.js"
+import * as Target from "../../services/delivery/Target.js"
+import { type ResolvedTarget, TargetResolver } from "../../services/delivery/TargetResolver.js"
+
+const Parameters = Schema.Struct({
+  action: Schema.optional(Schema.Literal("send", "list", "react", "unreact")).annotations({
+    description: "`send` (default), or `list` to see the chats you can name."
+  }),
+  target: Schema.optional(
+    Schema.String.annotations({
+      description:
+        "`platform:reference` for a chat by id or name (telegram:-100123:7, telegram:#team), or just `platform`. Left out: the chat you are answering."
+    })
+  ),
+  message: Schema.optional(Schema.String.annotations({ description: "The text to send." })),
+  emoji: Schema.optional(Schema.String),
+  message_id: Schema.optional(Schema.String)
+})
+type Parameters = typeof Parameters.Type
+
+const description =
+  "Sends a message to a chat. Your answer to the person is delivered by itself; use this for other chats, or to say something " +
+  "while you work. Without a target it goes to the chat you are answering; a bare platform names that chat too, and never another " +
+  "one. Where there is no such chat (a scheduled job, a terminal) a bare platform means its home channel. " +
+  "Call it with action `list` before you name a chat that you do not know."
+
+/** More than this is no message but a document. UTF-16 units. */
+const longestMessage = 100_000
+
+/** Chats shown by `list`. */
+const listedChats = 200
+
+const duplicateTarget = "cron_auto_delivery_duplicate_target"
+
+const addressFields = (address: Address) => ({
+  platform: address.platform,
+  chat_id: address.chatId,
+  thread_id: address.threadId
+})
+
+const skipped = (address: Address): string =>
+  JSON.stringify({
+    success: true,
+    skipped: true,
+    code: duplicateTarget,
+    ...addressFields(address),
+    message_id: null,
+    note: "Not sent: your final answer is delivered to this very chat by itself. Put what you want to say there."
+  })
+
+const noteOf = (target: ResolvedTarget, delivered: Delivered): string | null => {
+  const { address, via } = target
+  const [first] = delivered.deliveries
+  const notes = [
+    via === "home" ? `Sent to the home channel of ${address.platform} (${address.chatId}).` : "",
+    delivered.deliveries.length > 1 ? `It was sent as ${delivered.deliveries.length} messages.` : "",
+    delivered.problem ?? first?.reason ?? ""
+  ].filter((note) => note !== "")
+  return notes.length === 0 ? null : notes.join(" ")
+}
+
+const make = Effect.gen(function* () {
+  const environment = yield* AmbientEnvironment
+  const adapters = yield* AdapterRegistry
+  const directory = yield* ChannelDirectory
+  const delivery = yield* Delivery
+  const homes = yield* HomeChannels
+  const redactor = yield* Redactor
+  const targets = yield* TargetResolver
+
+  const failure = (code: string, error: string, more: object = {}) =>
+    new Tool.ToolFailure({ text: JSON.stringify({ success: false, code, error: redactor.text(error), ...more }) })
+
+  /** A job's answer goes to its own targets anyway. */
+  const isOwnTarget = (address: Address): Effect.Effect<boolean> =>
+    Effect.gen(function* () {
+      const { origin } = yield* Turn.peek
+      const cron = yield* Effect.provideService(isCron, AmbientEnvironment, environment)
+      return cron && origin._tag === "Targets" && origin.addresses.some((own) => sameAddress(own, address))
+    })
+
+  const send = (args: Parameters, callId: string) =>
+    Effect.gen(function* () {
+      const text = args.message ?? ""
+      if (text.trim() === "") return yield* failure("empty_message", "there is no `message` to send")
+      if (text.length > longestMessage)
+        return yield* failure(
+          "too_long",
+          `the message has ${text.length} characters; at most ${longestMessage} are sent`
+        )
+      const target = yield* targets.resolve(args.target?.trim() || Target.originWord)
+      if (yield* isOwnTarget(target.address)) return skipped(target.address)
+      const turn = yield* Turn.current
+      const delivered = yield* delivery.deliver({
+        cause: { kind: "send_message", id: `${turn.id}:${callId}` },
+        address: target.address,
+        text,
+        via: target.via,
+        transcriptId: null,
+        replyToPerson: false
+      })
+      const first = delivered.deliveries.at(0)
+      const ids = { ...addressFields(target.address), delivery_id: first?.id ?? null }
+      if (!delivered.ok) {
+        const inDoubt = delivered.deliveries.some((row) => row.state === "unknown")
+        return yield* failure(inDoubt ? "delivery_unknown" : "delivery_failed", delivered.problem ?? "", {
+          ...ids,
+          ...(inDoubt ? { advice: "Do not send it again: ask whether it arrived." } : {})
+        })
+      }
+      const note = noteOf(target, delivered)
+      return JSON.stringify({
+        success: true,
+        ...ids,
+        message_id: first?.platformMessageId ?? null,
+        ...(note === null ? {} : { note: redactor.text(note) })
+      })
+    })
+
+  const list = (args: Parameters) =>
+    Effect.gen(function* () {
+      const wanted = args.target === undefined ? null : Target.parse(args.target).platform
+      const platforms = (yield* adapters.all)
+        .map((adapter) => adapter.platform)
+        .filter((platform) => wanted === null || platform === wanted)
+        .sort()
+      const chats = (yield* directory.list(wanted)).filter((chat) => platforms.includes(chat.platform))
+      const homeOf = new Map((yield* homes.all).map((home) => [home.platform, home]))
+      const shown = chats.slice(0, listedChats)
+      return JSON.stringify({
+        success: true,
+        platforms: platforms.map((platform) => ({
+          platform,
+          home: homeOf.has(platform),
+          chats: shown
+            .filter((chat) => chat.platform === platform)
+            .map((chat) => ({ target: Target.write(chat), name: chat.name, type: chat.type }))
+        })),
+        ...(chats.length > shown.length ? { note: `${chats.length - shown.length} older chats are not shown` } : {})
+      })
+    })
+
+  return Tool.make({
+    name: "send_message",
+    toolset: "messaging",
+    description,
+    parameters: Parameters,
+    preview: (args) => (args.action === "list" ? "list chats" : `to ${args.target?.trim() || "this chat"}`),
+    handler: (args, context) => {
+      const action = args.action ?? "send"
+      switch (action) {
+        case "send":
+          return Effect.catchAll(send(args, context.callId), (error) =>
+            error._tag === "ToolFailure" ? Effect.fail(error) : Effect.fail(failure(error._tag, error.message))
+          )
+        case "list":
+          return Effect.catchAll(list(args), (error) => Effect.fail(failure(error._tag, error.message)))
+        case "react":
+        case "unreact":
+          return Effect.fail(
+            failure("unsupported_action", `\`${action}\` is not supported on this platform; send a message instead`)
+          )
+      }
+    }
+  })
+})
+
+/** Adds the tool to the registry. */
+export const layer: Layer.Layer<
+  never,
+  never,
+  | AdapterRegistry
+  | AmbientEnvironment
+  | ChannelDirectory
+  | Delivery
+  | HomeChannels
+  | Redactor
+  | TargetResolver
+  | ToolRegistry
+> = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const registry = yield* ToolRegistry
+    yield* registry.add([yield* make])
+  })
+)
