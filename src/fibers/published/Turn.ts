@@ -13,6 +13,7 @@ export {
   interrupt,
   interruptSoon,
   peek,
+  peekIn,
   result,
   runner,
   TurnId,
