@@ -1,0 +1,35 @@
+import { Effect, Layer } from "effect"
+import { GatewayAddress, GatewayAddresses } from "../../services/operation/GatewayAddress.js"
+import { Database, Transaction } from "../../services/state/Database.js"
+import * as Rows from "./Rows.js"
+
+const one = Rows.first(GatewayAddress)
+
+/** The gateway's address as the one row of its table. */
+export const layer = Layer.effect(
+  GatewayAddresses,
+  Effect.map(Database, (database) =>
+    GatewayAddresses.of({
+      publish: Effect.fn("GatewayAddresses.publish")((address: GatewayAddress) =>
+        database.write(
+          "gateway.publish",
+          Effect.flatMap(Transaction, (sql) =>
+            Effect.asVoid(sql`INSERT INTO gateway (one, pid, url, version, state, started_at)
+              VALUES (1, ${address.pid}, ${address.url}, ${address.version}, ${address.state}, ${address.startedAt})
+              ON CONFLICT (one) DO UPDATE SET pid = excluded.pid, url = excluded.url, version = excluded.version,
+                state = excluded.state, started_at = excluded.started_at`)
+          )
+        )
+      ),
+      withdraw: Effect.fn("GatewayAddresses.withdraw")((pid: number) =>
+        database.write(
+          "gateway.withdraw",
+          Effect.flatMap(Transaction, (sql) => Effect.asVoid(sql`DELETE FROM gateway WHERE pid = ${pid}`))
+        )
+      ),
+      current: database.read("gateway.current", (sql) =>
+        one(sql`SELECT pid, url, version, state, started_at AS startedAt FROM gateway WHERE one = 1`)
+      )
+    })
+  )
+)

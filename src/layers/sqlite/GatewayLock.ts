@@ -1,0 +1,64 @@
+/** Locks as SQLite files: an exclusive transaction that never ends, which the kernel ends with its process. */
+import * as Reactivity from "@effect/experimental/Reactivity"
+import { SqliteClient } from "@effect/sql-sqlite-node"
+import { Cause, Clock, Effect, Layer, Redacted } from "effect"
+import { createHash } from "node:crypto"
+import path from "node:path"
+import { GatewayLock, HomeInUse, LockUnusable, TokenInUse } from "../../services/operation/GatewayLock.js"
+import * as DatabaseFile from "./DatabaseFile.js"
+import { detailOf, isBusy } from "./SqliteFailure.js"
+
+/** Decision 2: a gateway that is just ending, or was just killed, gets this long to let go. */
+const patienceMillis = 2_000
+const pauseMillis = 50
+
+/** Holds the file until the scope closes; false when somebody else does and has not let go in time. */
+const hold = (file: string) =>
+  Effect.gen(function* () {
+    yield* DatabaseFile.prepare(file)
+    const client = yield* SqliteClient.make({ filename: file, disableWAL: true })
+    const connection = yield* client.reserve
+    const run = (sql: string) => connection.executeUnprepared(sql, [], undefined)
+    yield* run("PRAGMA busy_timeout = 0")
+    const deadline = (yield* Clock.currentTimeMillis) + patienceMillis
+    const attempt: Effect.Effect<boolean, unknown> = Effect.catchAll(Effect.as(run("BEGIN EXCLUSIVE"), true), (error) =>
+      isBusy(error)
+        ? Effect.flatMap(Clock.currentTimeMillis, (now) =>
+            now >= deadline ? Effect.succeed(false) : Effect.zipRight(Effect.sleep(pauseMillis), attempt)
+          )
+        : Effect.fail(error)
+    )
+    return yield* attempt
+  }).pipe(
+    Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make),
+    Effect.catchAllCause((cause) =>
+      Cause.isInterruptedOnly(cause)
+        ? Effect.interrupt
+        : new LockUnusable({ file, detail: detailOf(Cause.squash(cause)) })
+    )
+  )
+
+/** gateway.md 2.11: platform and 16 hex digits of the token's hash, never the token. */
+const tokenFile = (directory: string, platform: string, token: Redacted.Redacted): string => {
+  const hash = createHash("sha256").update(Redacted.value(token)).digest("hex").slice(0, 16)
+  return path.join(directory, `${platform.replace(/[^a-z0-9_-]/gi, "_")}-${hash}.lock`)
+}
+
+/** Takes `gateway.lock` in the home when it is built and keeps it; tokens are locked in `lockDirectory`, machine-wide. */
+export const layer = (options: {
+  readonly home: string
+  readonly lockDirectory: string
+}): Layer.Layer<GatewayLock, HomeInUse | LockUnusable> =>
+  Layer.scoped(
+    GatewayLock,
+    Effect.gen(function* () {
+      const { home, lockDirectory } = options
+      if (!(yield* hold(path.join(home, "gateway.lock")))) return yield* new HomeInUse({ home })
+      return GatewayLock.of({
+        home,
+        holdToken: Effect.fn("GatewayLock.holdToken")(function* (platform: string, token: Redacted.Redacted) {
+          if (!(yield* hold(tokenFile(lockDirectory, platform, token)))) return yield* new TokenInUse({ platform })
+        })
+      })
+    })
+  )
