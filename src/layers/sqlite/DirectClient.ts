@@ -1,6 +1,20 @@
 import { SqlClient, type SqlConnection, type SqlError, Statement } from "@effect/sql"
 import { Effect, Effectable, Stream } from "effect"
 
+declare global {
+  interface String {
+    /** In Node 20, and not yet in the library of types that this project compiles against. */
+    isWellFormed(): boolean
+    toWellFormed(): string
+  }
+}
+
+/** Half a surrogate pair is no text and would come back as three: it becomes U+FFFD (state-agent.md 2.2). */
+const scrubbed = (params: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
+  params.every((param) => typeof param !== "string" || param.isWellFormed())
+    ? params
+    : params.map((param) => (typeof param === "string" ? param.toWellFormed() : param))
+
 /** The connection of a client, asked for at each statement; it may refuse. */
 export type Connect = () => Effect.Effect<SqlConnection.Connection, SqlError.SqlError>
 
@@ -63,7 +77,7 @@ class DirectStatement<A>
     ) => Effect.Effect<X, SqlError.SqlError>
   ): Effect.Effect<X, SqlError.SqlError> {
     const [sql, params] = this.inner.compile()
-    return Effect.flatMap(this.connect(), (connection) => use(connection, sql, params))
+    return Effect.flatMap(this.connect(), (connection) => use(connection, sql, scrubbed(params)))
   }
 }
 
