@@ -197,7 +197,7 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
     apiServer: {
       host: value(keys.apiHost),
       port: value(keys.apiPort),
-      key: secret(environment, ["API_SERVER_KEY"]) ?? home.apiKey,
+      key: home.apiKey,
       allowedHosts: value(keys.apiHosts),
       maxConcurrentRuns: value(keys.apiRuns)
     },

@@ -3,10 +3,12 @@ import { Effect, Layer, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
 import { all, secretNames } from "../../services/operation/ConfigKey.js"
+import * as DotEnv from "./DotEnv.js"
 import { Home, HomeUnusable } from "../../services/operation/Home.js"
 
 const ownerOnlyDirectory = 0o700
 const ownerOnlyFile = 0o600
+const apiKeyName = "API_SERVER_KEY"
 
 /** The commented `config.yaml` of a new home, made from the table of keys: top-level keys first, then section by section. */
 export const commentedConfig = (): string => {
@@ -37,7 +39,7 @@ export const commentedConfig = (): string => {
 
 const commentedEnv = [
   "# Secrets of hermes-effect. The environment wins over this file.",
-  ...secretNames.map((name) => `# ${name}=`),
+  ...secretNames.filter((name) => name !== apiKeyName).map((name) => `# ${name}=`),
   ""
 ].join("\n")
 
@@ -57,13 +59,17 @@ const make = (directory: string) =>
       if ((info.mode & 0o777) !== ownerOnlyDirectory) yield* fs.chmod(directory, ownerOnlyDirectory)
       yield* fs.makeDirectory(file("workspace"), { recursive: true, mode: ownerOnlyDirectory })
       if (fresh) yield* fs.writeFileString(file("config.yaml"), commentedConfig(), { mode: ownerOnlyFile })
-      if (!(yield* fs.exists(file("key")))) {
-        const made = randomBytes(24).toString("base64url")
-        yield* fs.writeFileString(file("key"), made, { mode: ownerOnlyFile })
-      }
-      const apiKey = (yield* fs.readFileString(file("key"))).trim()
       if (!(yield* fs.exists(file(".env"))))
         yield* fs.writeFileString(file(".env"), commentedEnv, { mode: ownerOnlyFile })
+      const written = yield* fs.readFileString(file(".env"))
+      const known = environment[apiKeyName] || DotEnv.parse(written)[apiKeyName]
+      const apiKey = known || randomBytes(24).toString("base64url")
+      if (!known) {
+        const separator = written === "" || written.endsWith("\n") ? "" : "\n"
+        yield* fs.writeFileString(file(".env"), `${written}${separator}${apiKeyName}=${apiKey}\n`, {
+          mode: ownerOnlyFile
+        })
+      }
       const stateHome = environment["XDG_STATE_HOME"] || path.join(environment["HOME"] ?? directory, ".local", "state")
       return Home.of({
         directory,
@@ -76,7 +82,7 @@ const make = (directory: string) =>
     }).pipe(Effect.catchTags({ SystemError: (error) => unusable(error), BadArgument: (error) => unusable(error) }))
   })
 
-/** Makes the home when it is not there (0700, a commented `config.yaml`, a key) and says where its parts are. */
+/** Makes the home when it is not there (0700, a commented `config.yaml`, the API's key in `.env`) and says where its parts are. */
 export const layer = (
   directory: string
 ): Layer.Layer<Home, HomeUnusable, FileSystem.FileSystem | Path.Path | AmbientEnvironment> =>

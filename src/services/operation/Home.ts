@@ -19,7 +19,7 @@ export class Home extends Context.Tag("hermes/operation/Home")<
     readonly workspace: string
     /** Where bot tokens are locked, machine-wide. */
     readonly lockDirectory: string
-    /** The key of the API, made when the home was. */
+    /** The key of the API: the environment's, else the one in `.env`, made at the first start. */
     readonly apiKey: Redacted.Redacted
     /** Was it made just now? */
     readonly fresh: boolean

@@ -45,7 +45,7 @@ describe("ConfigFile", () => {
         expect((yield* Settings).model.provider).toBe("offline")
         const mode = (path: string) => Effect.map(fs.stat(path), (info) => (info.mode & 0o777).toString(8))
         expect(yield* mode(home)).toBe("700")
-        for (const file of ["config.yaml", ".env", "key"]) expect(yield* mode(`${home}/${file}`)).toBe("600")
+        for (const file of ["config.yaml", ".env"]) expect(yield* mode(`${home}/${file}`)).toBe("600")
       })
     )
   )
