@@ -4,7 +4,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import { Schema } from "effect"
 import { CauseKind, type DeliveryRow, DeliveryState, Via } from "../delivery/Outbox.js"
 import { Instant } from "../operation/Instant.js"
-import { NotFound } from "./ApiError.js"
+import { BadGateway } from "./ApiError.js"
 import { Authentication } from "./Caller.js"
 import { Limit } from "./Parameters.js"
 
@@ -81,7 +81,7 @@ export const Deliveries = HttpApiGroup.make("deliveries")
     HttpApiEndpoint.post("send", "/api/send")
       .setPayload(SendBody)
       .addSuccess(SendResult)
-      .addError(NotFound)
+      .addError(BadGateway)
       .annotate(OpenApi.Summary, "Sends one message to `platform` or `platform:chat[:thread]`")
   )
   .add(

@@ -6,7 +6,7 @@ import { ActivityUsage } from "../operation/Activity.js"
 import { Instant } from "../operation/Instant.js"
 import type { Session } from "../session/Session.js"
 import { ToolCallPart, type StoredMessage } from "../session/Transcript.js"
-import { BadGateway, Conflict, NotFound, TooMany } from "./ApiError.js"
+import { Conflict, NotFound, TooMany } from "./ApiError.js"
 import { Authentication } from "./Caller.js"
 import { Limit, PathText } from "./Parameters.js"
 import { answersWithEvents } from "./EventStream.js"
@@ -169,7 +169,6 @@ export const Sessions = HttpApiGroup.make("sessions")
       .addError(NotFound)
       .addError(Conflict)
       .addError(TooMany)
-      .addError(BadGateway)
       .annotateContext(
         answersWithEvents(
           "Says something in a session",

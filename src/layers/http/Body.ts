@@ -1,0 +1,66 @@
+/** A request's body: bounded, strictly UTF-8 and always JSON, whatever its content type says. */
+import * as Headers from "@effect/platform/Headers"
+import type { HttpServerRequest } from "@effect/platform/HttpServerRequest"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import { Effect } from "effect"
+import type { IncomingMessage } from "node:http"
+import { type ApiError, badRequest, tooLarge } from "../../services/api/ApiError.js"
+
+/** The largest body, in bytes. A larger one is read to its end and thrown away, so that its sender hears the answer. */
+export const limit = 10_000_000
+
+const notUtf8 = badRequest("invalid_utf8", "the request's body is not valid UTF-8")
+const aborted = badRequest("aborted", "the request ended before its body did")
+
+const decodeText = (chunks: ReadonlyArray<Uint8Array>): Effect.Effect<string, ApiError> =>
+  Effect.try({
+    try: () => new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks)),
+    catch: () => notUtf8
+  })
+
+const read = (source: IncomingMessage): Effect.Effect<string, ApiError> =>
+  Effect.async<ReadonlyArray<Uint8Array>, ApiError>((resume) => {
+    if (Number(source.headers["content-length"] ?? 0) > limit) {
+      source.resume()
+      return resume(Effect.fail(tooLarge(limit)))
+    }
+    const chunks: Array<Uint8Array> = []
+    let size = 0
+    const stop = (): void => {
+      source.off("data", onData).off("end", onEnd).off("close", onClose).off("error", onClose)
+    }
+    const onData = (chunk: Uint8Array): void => {
+      size += chunk.byteLength
+      if (size <= limit) return void chunks.push(chunk)
+      stop()
+      source.resume()
+      resume(Effect.fail(tooLarge(limit)))
+    }
+    const onEnd = (): void => {
+      stop()
+      resume(Effect.succeed(chunks))
+    }
+    const onClose = (): void => {
+      stop()
+      resume(Effect.fail(aborted))
+    }
+    source.on("data", onData).on("end", onEnd).on("close", onClose).on("error", onClose)
+    return Effect.sync(stop)
+  }).pipe(Effect.flatMap(decodeText))
+
+const parse = (text: string): Effect.Effect<unknown, ApiError> =>
+  Effect.try({
+    try: (): unknown => (text === "" ? {} : JSON.parse(text)),
+    catch: (error) =>
+      badRequest("invalid_json", `the request's body is not JSON: ${error instanceof Error ? error.message : "?"}`)
+  })
+
+/** The same request, its body read by the rules of this module when a handler asks for it. */
+export const bounded = (request: HttpServerRequest): HttpServerRequest => {
+  const text = read(NodeHttpServerRequest.toIncomingMessage(request))
+  const asJson = request.modify({ headers: Headers.set(request.headers, "content-type", "application/json") })
+  return Object.create(asJson, {
+    text: { value: text },
+    json: { value: Effect.flatMap(text, parse) }
+  })
+}

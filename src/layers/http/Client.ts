@@ -1,0 +1,96 @@
+/** The API as the `hermes` command speaks to it: typed calls, and event streams as streams. */
+import * as Sse from "@effect/experimental/Sse"
+import * as HttpApiClient from "@effect/platform/HttpApiClient"
+import * as HttpClient from "@effect/platform/HttpClient"
+import type { HttpClientError } from "@effect/platform/HttpClientError"
+import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
+import type { HttpClientResponse } from "@effect/platform/HttpClientResponse"
+import { Effect, ParseResult, type Redacted, Schema, Stream } from "effect"
+import type { Environment } from "../../fibers/AmbientEnvironment.js"
+import { Api } from "../../services/api/Api.js"
+import { ApiError, badGateway, ErrorBody } from "../../services/api/ApiError.js"
+import { contextHeader, forward } from "../../services/api/Caller.js"
+import { eventStream } from "../../services/api/EventStream.js"
+import type { ChatBody } from "../../services/api/Sessions.js"
+import { ActivityEvent } from "../../services/operation/Activity.js"
+
+export interface Options {
+  /** Where the gateway answers, without a trailing slash. */
+  readonly url: string
+  readonly key: Redacted.Redacted
+  /** The environment of this process: what it says of a turn goes with every call (decision 29). */
+  readonly environment: Environment
+}
+
+/** A connection or an answer that is none of ours. */
+export type ClientError = ApiError | HttpClientError | ParseResult.ParseError
+
+const decodeEvent = Schema.decodeUnknown(Schema.parseJson(ActivityEvent))
+const decodeFailure = Schema.decodeUnknown(Schema.parseJson(ErrorBody))
+
+/** The `data` of each event of a stream. */
+export const dataOf = <E>(text: Stream.Stream<string, E>): Stream.Stream<string, E> =>
+  Stream.suspend(() => {
+    let ready: Array<string> = []
+    const parser = Sse.makeParser((event) => {
+      if (event._tag === "Event") ready.push(event.data)
+    })
+    return Stream.mapConcat(text, (chunk) => {
+      parser.feed(chunk)
+      const events = ready
+      ready = []
+      return events
+    })
+  })
+
+const failureOf = (response: HttpClientResponse): Effect.Effect<never, ApiError | HttpClientError> =>
+  Effect.flatMap(response.text, (text) =>
+    decodeFailure(text).pipe(
+      Effect.mapError(() => badGateway("not_the_gateway", `${response.status}: this is not the answer of a gateway`)),
+      Effect.flatMap(({ error }) => Effect.fail(new ApiError({ status: response.status, ...error })))
+    )
+  )
+
+/** The typed client of the whole API, with its event streams. */
+export const make = (options: Options) =>
+  Effect.gen(function* () {
+    const context = forward(options.environment)
+    const client = (yield* HttpClient.HttpClient).pipe(
+      HttpClient.mapRequest((request) =>
+        request.pipe(
+          HttpClientRequest.prependUrl(options.url),
+          HttpClientRequest.bearerToken(options.key),
+          context === null ? (self) => self : HttpClientRequest.setHeader(contextHeader, context)
+        )
+      )
+    )
+    const api = yield* HttpApiClient.makeWith(Api, { httpClient: client })
+
+    const eventsOf = (request: HttpClientRequest.HttpClientRequest): Stream.Stream<ActivityEvent, ClientError> =>
+      Stream.flatMap(
+        client.execute(HttpClientRequest.setHeader(request, "accept", eventStream)),
+        (response): Stream.Stream<ActivityEvent, ClientError> =>
+          response.status === 200
+            ? dataOf(Stream.decodeText(response.stream)).pipe(Stream.mapEffect((data) => decodeEvent(data)))
+            : Stream.fromEffect(failureOf(response))
+      )
+
+    return {
+      ...api,
+      /** Says something in a session; the events of its turn, ending with its `turn.ended`. */
+      chat: (sessionId: string, body: typeof ChatBody.Encoded): Stream.Stream<ActivityEvent, ClientError> =>
+        HttpClientRequest.post(`/api/sessions/${encodeURIComponent(sessionId)}/chat`).pipe(
+          HttpClientRequest.bodyUnsafeJson(body),
+          eventsOf
+        ),
+      /** Everything that happens, until the stream is left. */
+      events: (sessionId?: string): Stream.Stream<ActivityEvent, ClientError> =>
+        eventsOf(
+          HttpClientRequest.get("/api/events").pipe(
+            sessionId === undefined ? (self) => self : HttpClientRequest.setUrlParam("session", sessionId)
+          )
+        )
+    }
+  })
+
+export type Client = Effect.Effect.Success<ReturnType<typeof make>>

@@ -1,0 +1,124 @@
+/** The agent's answer in the words of OpenAI's chat completions, whole or as it grows. */
+import * as Errors from "../../services/api/ApiError.js"
+import { type ApiError, bodyOf } from "../../services/api/ApiError.js"
+import {
+  type Completion,
+  type CompletionChunk,
+  type CompletionUsage,
+  modelName
+} from "../../services/api/Completions.js"
+import type { ActivityEvent } from "../../services/operation/Activity.js"
+import type { EventSink } from "./EventSender.js"
+import type { LastWord } from "./Exchange.js"
+
+export interface Heading {
+  readonly id: string
+  /** Epoch seconds. */
+  readonly created: number
+}
+
+const usageOf = (word: LastWord): typeof CompletionUsage.Type | undefined => {
+  if (word.usage === undefined) return undefined
+  const prompt = word.usage.inputTokens + word.usage.cacheReadTokens + word.usage.cacheWriteTokens
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: word.usage.outputTokens,
+    total_tokens: prompt + word.usage.outputTokens
+  }
+}
+
+/** Why the last word is no answer; null when it is one. */
+export const problemOf = (word: LastWord): ApiError | null => {
+  switch (word.outcome) {
+    case "answered":
+    case "command":
+      return null
+    case "failed":
+    case "unknown":
+      return Errors.badGateway("turn_failed", word.text || "the agent could not answer; the gateway's log says more")
+    case "steered":
+      return Errors.conflict("steered", "the message went into a turn that was running; its answer comes there")
+    default:
+      return Errors.conflict(word.outcome, word.text || `there is no answer: the turn was ${word.outcome}`)
+  }
+}
+
+export const whole = (heading: Heading, word: LastWord): typeof Completion.Type => {
+  const usage = usageOf(word)
+  return {
+    id: heading.id,
+    object: "chat.completion",
+    created: heading.created,
+    model: modelName,
+    choices: [{ index: 0, message: { role: "assistant", content: word.text }, finish_reason: "stop" }],
+    ...(usage === undefined ? {} : { usage })
+  }
+}
+
+const done = "[DONE]"
+
+export interface Growing {
+  readonly tell: (events: ReadonlyArray<ActivityEvent>) => void
+  readonly end: (word: LastWord) => void
+}
+
+/** Sends what the agent says as it says it. What it says between tools stands in paragraphs of its own. */
+export const growing = (
+  heading: Heading,
+  eventId: string,
+  sink: EventSink,
+  options: { readonly usage: boolean }
+): Growing => {
+  const { id, created } = heading
+  const chunk = (choices: CompletionChunk["choices"], usage?: typeof CompletionUsage.Type): string => {
+    const said: CompletionChunk = {
+      id,
+      object: "chat.completion.chunk",
+      created,
+      model: modelName,
+      choices,
+      ...(usage === undefined ? {} : { usage })
+    }
+    return JSON.stringify(said)
+  }
+  const content = (text: string): string => chunk([{ index: 0, delta: { content: text }, finish_reason: null }])
+
+  let turnId: string | null = null
+  let segment = ""
+  let before = false
+  sink.send(chunk([{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }]))
+
+  const grow = (text: string): string => {
+    const lead = segment === "" && before ? "\n\n" : ""
+    segment += text
+    return lead + text
+  }
+
+  return {
+    tell: (events) => {
+      let text = ""
+      for (const event of events) {
+        if (event._tag === "turn.started" && event.eventId === eventId) turnId = event.turnId
+        else if (event._tag === "text.delta" && event.turnId === turnId) text += grow(event.text)
+        else if (event._tag === "text.segment" && event.turnId === turnId) {
+          before ||= segment !== ""
+          segment = ""
+        }
+      }
+      if (text !== "") sink.send(content(text))
+    },
+    end: (word) => {
+      const problem = problemOf(word)
+      if (problem !== null) return sink.send(JSON.stringify(bodyOf(problem)), done)
+      const rest = word.text.startsWith(segment) ? word.text.slice(segment.length) : `\n\n${word.text}`
+      const lead = segment === "" && before && rest !== "" ? "\n\n" : ""
+      const usage = options.usage ? usageOf(word) : undefined
+      sink.send(
+        ...(rest === "" ? [] : [content(lead + rest)]),
+        chunk([{ index: 0, delta: {}, finish_reason: "stop" }]),
+        ...(usage === undefined ? [] : [chunk([], usage)]),
+        done
+      )
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import { Effect } from "effect"
+import type { Address } from "../../fibers/DeliveryOrigin.js"
+import { ChannelDirectory } from "../../services/adapter/ChannelDirectory.js"
+import { Api } from "../../services/api/Api.js"
+import { badGateway } from "../../services/api/ApiError.js"
+import { Caller } from "../../services/api/Caller.js"
+import { deliveryView, type TargetView } from "../../services/api/Deliveries.js"
+import { Delivery } from "../../services/delivery/Delivery.js"
+import { HomeChannels } from "../../services/delivery/HomeChannels.js"
+import { Outbox } from "../../services/delivery/Outbox.js"
+import { TargetResolver } from "../../services/delivery/TargetResolver.js"
+import { Ids } from "../../services/operation/Ids.js"
+import * as ForwardedAdmission from "../conversation/ForwardedAdmission.js"
+import { answered } from "./Failures.js"
+
+type Place = Pick<Address, "platform" | "chatId" | "threadId">
+
+const targetOf = ({ platform, chatId, threadId }: Place): string =>
+  threadId === null ? `${platform}:${chatId}` : `${platform}:${chatId}:${threadId}`
+
+const targetView = (place: Place, name: string | null, home: boolean): TargetView => ({
+  target: targetOf(place),
+  platform: place.platform,
+  chatId: place.chatId,
+  threadId: place.threadId,
+  name,
+  home
+})
+
+export const layer = HttpApiBuilder.group(Api, "deliveries", (handlers) =>
+  Effect.gen(function* () {
+    const outbox = yield* Outbox
+    const resolver = yield* TargetResolver
+    const delivery = yield* Delivery
+    const directory = yield* ChannelDirectory
+    const homes = yield* HomeChannels
+    const ids = yield* Ids
+
+    const send = (target: string, text: string) =>
+      Effect.gen(function* () {
+        const resolved = yield* resolver.resolve(target)
+        const { deliveries, ok, problem } = yield* delivery.deliver({
+          cause: { kind: "send_message", id: yield* ids.next("call") },
+          address: resolved.address,
+          text,
+          via: resolved.via,
+          transcriptId: null,
+          replyToPerson: false
+        })
+        const [first, ...rest] = deliveries.map(deliveryView)
+        if (first === undefined)
+          return yield* Effect.fail(badGateway("nothing_sent", problem ?? "the message had nothing in it to send"))
+        return { delivery: first, deliveries: [first, ...rest], ok, problem }
+      })
+
+    return handlers
+      .handle("list", ({ urlParams: { state, limit } }) =>
+        answered(
+          Effect.map(outbox.list({ limit, ...(state === undefined ? {} : { state }) }), (rows) =>
+            rows.map(deliveryView)
+          )
+        )
+      )
+      .handle("send", ({ payload }) =>
+        Effect.flatMap(Caller, (caller) => {
+          const sending = send(payload.target, payload.text)
+          return caller.insideTurn ? ForwardedAdmission.enter(caller.forwarded)(sending) : sending
+        }).pipe(Effect.provideService(Ids, ids), answered)
+      )
+      .handle("targets", () =>
+        answered(
+          Effect.gen(function* () {
+            const atHome = yield* homes.all
+            const known = yield* directory.list(null)
+            const names = new Map(known.map((chat) => [targetOf(chat), chat.name]))
+            const isHome = new Set(atHome.map(targetOf))
+            return [
+              ...atHome.map((home) => targetView(home, names.get(targetOf(home)) ?? null, true)),
+              ...known.filter((chat) => !isHome.has(targetOf(chat))).map((chat) => targetView(chat, chat.name, false))
+            ]
+          })
+        )
+      )
+  })
+)

@@ -1,0 +1,76 @@
+/** From whatever a handler or the framework failed with to the one shape of error that leaves the server. */
+import { HttpApiDecodeError } from "@effect/platform/HttpApiError"
+import * as HttpServerError from "@effect/platform/HttpServerError"
+import { Cause, Effect } from "effect"
+import type { NothingToAnswer } from "../../services/approval/Approval.js"
+import * as Errors from "../../services/api/ApiError.js"
+import { ApiError, type Issue } from "../../services/api/ApiError.js"
+import type { PairingRefused } from "../../services/conversation/Pairing.js"
+import type { TargetError } from "../../services/delivery/TargetResolver.js"
+import type { Draining } from "../../services/operation/Drain.js"
+import type { SessionNotFound, TitleTaken } from "../../services/session/SessionStore.js"
+import type { StateError } from "../../services/state/StateError.js"
+
+/** What the services behind the handlers say no with. */
+export type Known =
+  | ApiError
+  | Draining
+  | NothingToAnswer
+  | PairingRefused
+  | SessionNotFound
+  | StateError
+  | TargetError
+  | TitleTaken
+
+const snake = (tag: string): string => tag.replace(/(?<=[a-z])(?=[A-Z])/g, "_").toLowerCase()
+
+/** The answer to a service's no. */
+export const ofKnown = (error: Known): ApiError => {
+  if (error._tag === "ApiError") return error
+  const code = snake(error._tag)
+  const message = error.message
+  switch (error._tag) {
+    case "SessionNotFound":
+    case "NothingToAnswer":
+      return new ApiError({ status: 404, code, message })
+    case "TitleTaken":
+      return Errors.conflict(code, message)
+    case "PairingRefused":
+    case "UnknownPlatform":
+    case "UnresolvedTarget":
+    case "InTurnUnresolvable":
+    case "NoHomeChannel":
+      return Errors.badRequest(code, message)
+    default:
+      return Errors.unavailable(code, message)
+  }
+}
+
+/** Turns the known errors of a handler into answers. */
+export const answered = <A, R>(self: Effect.Effect<A, Known, R>): Effect.Effect<A, ApiError, R> =>
+  Effect.mapError(self, ofKnown)
+
+const issuesOf = (error: HttpApiDecodeError): ReadonlyArray<Issue> =>
+  error.issues.map((issue) => ({ path: issue.path.map(String).join("."), message: issue.message }))
+
+const ofDecode = (error: HttpApiDecodeError): ApiError => {
+  const issues = issuesOf(error)
+  const first = issues[0]
+  const where = first === undefined || first.path === "" ? "" : `${first.path}: `
+  return Errors.badRequest(
+    "invalid_request",
+    first === undefined ? "the request cannot be understood" : `${where}${first.message}`,
+    issues
+  )
+}
+
+/** The answer to a request that failed; null when the request was given up and nobody waits for an answer. */
+export const ofCause = (cause: Cause.Cause<unknown>): { readonly error: ApiError; readonly logged: boolean } | null => {
+  if (Cause.isInterruptedOnly(cause)) return null
+  const failure = Cause.squash(cause)
+  if (failure instanceof ApiError) return { error: failure, logged: failure.status >= 500 }
+  if (failure instanceof HttpApiDecodeError) return { error: ofDecode(failure), logged: false }
+  if (failure instanceof HttpServerError.RequestError)
+    return { error: Errors.badRequest("invalid_request", "the request cannot be read"), logged: false }
+  return { error: Errors.internal, logged: true }
+}

@@ -1,0 +1,162 @@
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import { Clock, Effect } from "effect"
+import { Api } from "../../services/api/Api.js"
+import { conflict, notFound } from "../../services/api/ApiError.js"
+import { Caller } from "../../services/api/Caller.js"
+import { eventStream } from "../../services/api/EventStream.js"
+import { messageView, sessionView, type Surface } from "../../services/api/Sessions.js"
+import { Conversations } from "../../services/conversation/Conversations.js"
+import { Ids } from "../../services/operation/Ids.js"
+import { Settings } from "../../services/operation/Settings.js"
+import { type Session, SessionId } from "../../services/session/Session.js"
+import { sessionKey } from "../../services/session/SessionKey.js"
+import { SessionStore } from "../../services/session/SessionStore.js"
+import { Transcript } from "../../services/session/Transcript.js"
+import { Database } from "../../services/state/Database.js"
+import { EventSender } from "./EventSender.js"
+import * as Exchange from "./Exchange.js"
+import { answered } from "./Failures.js"
+import { arrivalOf, eventOf, sourceOf } from "./Surfaces.js"
+
+/** Sessions of other surfaces are continued there: two conversations must not write one transcript. */
+const refuseElsewhere = (session: Session, surface: Surface) => {
+  if (session.hidden) return Effect.fail(notFound(`there is no conversation ${session.id}`))
+  if (session.platform !== surface)
+    return Effect.fail(
+      conflict("session_elsewhere", `this conversation belongs to ${session.platform ?? session.source}: go on there`)
+    )
+  if (session.endedAt !== null)
+    return Effect.fail(
+      conflict("session_ended", `this conversation has ended (${session.endReason ?? "closed"}): begin a new one`)
+    )
+  return Effect.void
+}
+
+const wantsEvents = (accept: string | undefined): boolean => accept?.toLowerCase().includes(eventStream) ?? false
+
+export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
+  Effect.gen(function* () {
+    const sessions = yield* SessionStore
+    const transcript = yield* Transcript
+    const database = yield* Database
+    const conversations = yield* Conversations
+    const settings = yield* Settings
+    const ids = yield* Ids
+    const sender = yield* EventSender
+    const exchange = yield* Exchange.make
+
+    const found = (id: string) =>
+      Effect.flatMap(sessions.get(id), (session) =>
+        session === null ? Effect.fail(notFound(`there is no session ${id}`)) : Effect.succeed(session)
+      )
+
+    const stop = (session: Session) => (session.key === null ? Effect.succeed(false) : conversations.stop(session.key))
+
+    const create = (surface: Surface, title: string | undefined) =>
+      Effect.gen(function* () {
+        const id = SessionId.make(yield* ids.next("session"))
+        const origin = sourceOf({ surface, sessionId: id, profile: settings.profile, uiSessionId: null })
+        const session = yield* database.write(
+          "session.create",
+          sessions.create({
+            id,
+            key: sessionKey(origin, settings.conversation),
+            source: surface,
+            origin,
+            parentId: null,
+            hidden: false,
+            model: null
+          }),
+          "transcript"
+        )
+        return title === undefined ? session : yield* sessions.setTitle(session.id, title, "user")
+      })
+
+    return handlers
+      .handle("list", ({ urlParams: { limit, before } }) =>
+        answered(
+          Effect.map(sessions.list({ owner: null, limit, ...(before === undefined ? {} : { before }) }), (rows) =>
+            rows.map(sessionView)
+          )
+        )
+      )
+      .handle("create", ({ payload }) => answered(Effect.map(create(payload.surface, payload.title), sessionView)))
+      .handle("get", ({ path }) => answered(Effect.map(found(path.id), sessionView)))
+      .handle("update", ({ path, payload }) =>
+        answered(
+          Effect.gen(function* () {
+            const session = yield* found(path.id)
+            if (payload.title !== undefined) yield* sessions.setTitle(session.id, payload.title, "user")
+            if (payload.unread !== undefined)
+              yield* database.write("session.unread", sessions.setUnread(session.id, payload.unread))
+            return sessionView(yield* found(path.id))
+          })
+        )
+      )
+      .handle("remove", ({ path }) =>
+        answered(
+          Effect.gen(function* () {
+            const session = yield* found(path.id)
+            yield* stop(session)
+            yield* sessions.remove(session.id)
+          })
+        )
+      )
+      .handle("messages", ({ path, urlParams: { limit, before } }) =>
+        answered(
+          Effect.gen(function* () {
+            const session = yield* found(path.id)
+            const rows = yield* transcript.page(session.id, {
+              limit,
+              ...(before === undefined ? {} : { beforeId: before })
+            })
+            return rows.map(messageView)
+          })
+        )
+      )
+      .handle("stop", ({ path }) =>
+        answered(
+          Effect.gen(function* () {
+            return { stopped: yield* stop(yield* found(path.id)) }
+          })
+        )
+      )
+      .handle("chat", ({ path, payload, request }) =>
+        Effect.gen(function* () {
+          const caller = yield* Caller
+          const session = yield* found(path.id)
+          yield* refuseElsewhere(session, payload.surface)
+          const event = eventOf({
+            source: sourceOf({
+              surface: payload.surface,
+              sessionId: session.id,
+              profile: settings.profile,
+              uiSessionId: payload.uiSessionId
+            }),
+            sessionId: session.id,
+            text: payload.text,
+            sentAt: yield* Clock.currentTimeMillis,
+            instructions: null
+          })
+          const arrival = arrivalOf(caller, {
+            asyncDelivery: !payload.once,
+            unattended: payload.once ? "single_query" : null,
+            workingDirectory: payload.surface === "cli" ? payload.workingDirectory : null
+          })
+          const accepted = yield* exchange.open(event, arrival, session.id)
+          if (wantsEvents(request.headers["accept"]))
+            return yield* sender.respond(request, {}, (sink) =>
+              accepted.follow((events) => sink.send(...events.map((said) => JSON.stringify(said))))
+            )
+          const word = yield* accepted.follow(() => undefined)
+          return {
+            sessionId: word.sessionId,
+            turnId: word.turnId,
+            outcome: word.outcome,
+            text: word.text,
+            usage: word.usage ?? null
+          }
+        }).pipe(Effect.scoped, answered)
+      )
+  })
+)

@@ -1,0 +1,66 @@
+/** The surfaces that this server speaks for: the page, a terminal, and programs that ask the agent as a model. */
+import type { CallerShape } from "../../services/api/Caller.js"
+import { type Arrival, InboundEvent, Source } from "../../services/conversation/InboundEvent.js"
+
+export type SurfaceName = "web" | "cli" | "api_server"
+
+/** The owner, on the surfaces where only the owner can be. */
+export const ownerId = "owner"
+
+/**
+ * Where an event of a session comes from. On each of these surfaces the chat is the session, so every session is a
+ * conversation of its own. A terminal is no platform: nothing can be delivered to it (contract §4).
+ */
+export const sourceOf = (options: {
+  readonly surface: SurfaceName
+  readonly sessionId: string
+  readonly profile: string
+  readonly uiSessionId: string | null
+}): Source =>
+  new Source({
+    platform: options.surface === "cli" ? "" : options.surface,
+    surface: options.surface === "cli" ? "cli" : null,
+    botId: null,
+    chatId: options.sessionId,
+    chatName: null,
+    chatType: "dm",
+    threadId: null,
+    parentChatId: null,
+    scopeId: null,
+    userId: options.surface === "cli" ? null : ownerId,
+    userIdAlt: null,
+    userName: null,
+    isBot: false,
+    profile: options.profile,
+    uiSessionId: options.uiSessionId
+  })
+
+/** A message of the owner in a session. */
+export const eventOf = (options: {
+  readonly source: Source
+  readonly sessionId: string
+  readonly text: string
+  readonly sentAt: number
+  readonly instructions: string | null
+}): InboundEvent =>
+  new InboundEvent({
+    source: options.source,
+    text: options.text,
+    messageId: null,
+    replyTo: null,
+    media: [],
+    sentAt: options.sentAt,
+    sessionId: options.sessionId,
+    instructions: options.instructions
+  })
+
+/** What the request says about its delivery. A command that the agent started has nobody in front of it. */
+export const arrivalOf = (
+  caller: CallerShape,
+  facts: Pick<Arrival, "asyncDelivery" | "unattended" | "workingDirectory">
+): Arrival => ({
+  ...facts,
+  authorizedUpstream: true,
+  marker: caller.marker,
+  unattended: facts.unattended ?? (caller.insideTurn ? "unattended" : null)
+})

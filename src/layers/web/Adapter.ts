@@ -1,0 +1,133 @@
+/** The page as a platform (contract §4): chat = the session, user = the owner; what arrives later is a row in that transcript. */
+import { Clock, Effect, Layer } from "effect"
+import {
+  type Adapter,
+  type AdapterCapabilities,
+  type OutboundMessage,
+  SendRefused,
+  SendRetryable
+} from "../../services/adapter/Adapter.js"
+import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
+import { type CauseKind, Outbox } from "../../services/delivery/Outbox.js"
+import { Activity } from "../../services/operation/Activity.js"
+import type { Session } from "../../services/session/Session.js"
+import { SessionKey } from "../../services/session/SessionKey.js"
+import { SessionStore } from "../../services/session/SessionStore.js"
+import { Transcript } from "../../services/session/Transcript.js"
+import { Database } from "../../services/state/Database.js"
+import type { StateError } from "../../services/state/StateError.js"
+
+export const platform = "web"
+
+/** Growing answers reach the page as events, so nothing is edited; a row holds a text of any length. */
+export const capabilities: AdapterCapabilities = {
+  asyncDelivery: true,
+  inChannelContinuation: true,
+  messageEditing: false,
+  typing: false,
+  buttons: true,
+  codeBlocks: true,
+  splitsLongMessages: false,
+  maxMessageLength: 1_000_000,
+  lengthUnit: "utf16",
+  commandPrefix: "/",
+  platformIds: false
+}
+
+const eventCauses: ReadonlySet<CauseKind> = new Set(["approval", "notice", "command"])
+
+const noChat = (chatId: string): SendRefused =>
+  new SendRefused({ platform, code: "chat_not_found", detail: `there is no conversation ${chatId} on the page` })
+
+/** Nothing was written, so it may be tried again. */
+const unwritten = (error: StateError): SendRetryable =>
+  new SendRetryable({ platform, detail: error.message, retryAfterMillis: null })
+
+export const make = Effect.gen(function* () {
+  const sessions = yield* SessionStore
+  const transcript = yield* Transcript
+  const database = yield* Database
+  const activity = yield* Activity
+  const outbox = yield* Outbox
+
+  /** The conversation's present session: after `/new` its messages go to the one that took the place of the ended one. */
+  const sessionOf = (chatId: string): Effect.Effect<Session, SendRefused | SendRetryable> =>
+    Effect.gen(function* () {
+      const session = yield* sessions.get(chatId)
+      if (session === null || session.platform !== platform || session.hidden) return yield* noChat(chatId)
+      if (session.endedAt === null || session.key === null) return session
+      return (yield* sessions.peek(SessionKey.make(session.key))) ?? session
+    }).pipe(
+      Effect.catchIf(
+        (error) => error._tag !== "SendRefused",
+        (error) => Effect.fail(unwritten(error))
+      )
+    )
+
+  /** The row that holds the text: the answer's own, or one made for it. */
+  const rowOf = (session: Session, message: OutboundMessage) =>
+    database
+      .write(
+        "web.send",
+        Effect.gen(function* () {
+          yield* sessions.setUnread(session.id, true)
+          if (message.transcriptId !== null) return message.transcriptId
+          const [id] = yield* transcript.append(session.id, null, [
+            { _tag: "assistant", text: message.text, reasoning: null, toolCalls: [], finishReason: "stop" }
+          ])
+          return id ?? 0
+        }),
+        "transcript"
+      )
+      .pipe(Effect.mapError(unwritten))
+
+  /** A question, a notice and the answer to a command are no part of the transcript: the page shows them from their own events. */
+  const isShownAsEvent = (message: OutboundMessage) =>
+    message.buttons.length > 0
+      ? Effect.succeed(true)
+      : Effect.mapBoth(outbox.get(message.deliveryId), {
+          onSuccess: (row) => row !== null && eventCauses.has(row.cause.kind),
+          onFailure: unwritten
+        })
+
+  const adapter: Adapter = {
+    platform,
+    capabilities,
+    state: Effect.succeed({ _tag: "Connected" }),
+    send: Effect.fn("web.Adapter.send")(function* (message) {
+      const session = yield* sessionOf(message.address.chatId)
+      if (yield* isShownAsEvent(message)) return { platformMessageId: null, note: "shown on the page as it happened" }
+      const id = yield* rowOf(session, message)
+      yield* activity.publish({
+        _tag: "message.stored",
+        at: yield* Clock.currentTimeMillis,
+        sessionKey: session.key ?? "",
+        sessionId: session.id,
+        messageId: id,
+        role: "assistant",
+        text: message.text
+      })
+      return { platformMessageId: String(id), note: null }
+    }),
+    edit: (address) =>
+      Effect.fail(
+        new SendRefused({ platform, code: "bad_request", detail: `messages of ${address.chatId} are not edited` })
+      ),
+    typing: () => Effect.void,
+    chatInfo: (chatId) =>
+      sessions.get(chatId).pipe(
+        Effect.map((session) => ({ name: session?.title ?? chatId, type: "dm" as const })),
+        Effect.catchAll(() => Effect.succeed({ name: chatId, type: "dm" as const }))
+      )
+  }
+  return adapter
+})
+
+/** The page among the platforms, for as long as the layer lives. */
+export const layer: Layer.Layer<
+  never,
+  never,
+  AdapterRegistry | SessionStore | Transcript | Database | Activity | Outbox
+> = Layer.scopedDiscard(
+  Effect.flatMap(make, (adapter) => Effect.flatMap(AdapterRegistry, (registry) => registry.register(adapter)))
+)
