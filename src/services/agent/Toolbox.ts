@@ -11,6 +11,15 @@ export interface ToolResult {
   readonly disposition: "ok" | "error" | "cancelled" | "skipped" | "unknown"
 }
 
+/** How a run's calls become rows. A hook that fails ends the run: nothing acts without its record. */
+export interface ToolHooks<out E> {
+  /** The session key that the caller was given; another one bound to the fiber is warned about (gateway.md 1.13). */
+  readonly expectedKey?: string
+  /** `waiting`: an approval is open; `started`: it acts from now on. */
+  readonly advance: (callId: string, state: "waiting" | "started") => Effect.Effect<void, E>
+  readonly store: (result: ToolResult) => Effect.Effect<void, E>
+}
+
 /** Which tools a turn may use (gateway.md 8): the surface's set, less what the owner switched off, less what a delegate never gets. */
 export interface Toolbox_ {
   /** The tools offered to the current turn, in a stable order. */
@@ -21,13 +30,7 @@ export interface Toolbox_ {
    */
   readonly run: <E>(
     calls: ReadonlyArray<ToolCallPart>,
-    hooks: {
-      /** The session key that the caller was given; another one bound to the fiber is warned about (gateway.md 1.13). */
-      readonly expectedKey?: string
-      /** `waiting`: an approval is open; `started`: it acts from now on. */
-      readonly advance: (callId: string, state: "waiting" | "started") => Effect.Effect<void, E>
-      readonly store: (result: ToolResult) => Effect.Effect<void, E>
-    }
+    hooks: ToolHooks<E>
   ) => Effect.Effect<ReadonlyArray<ToolResult>, E, CurrentTurn>
 }
 

@@ -1,13 +1,15 @@
 /** What the tests of shell, tools and approvals stand on: settings without a file, ids that count, a turn to act in. */
 import { NodeFileSystem } from "@effect/platform-node"
-import { Effect, Layer, Redacted, Ref } from "effect"
+import { Context, Effect, Layer, Redacted, Ref } from "effect"
 import * as AmbientEnvironment from "../../../src/fibers/AmbientEnvironment.js"
 import * as CronMarker from "../../../src/fibers/CronMarker.js"
 import * as DeliveryOrigin from "../../../src/fibers/DeliveryOrigin.js"
 import * as Presence from "../../../src/fibers/Presence.js"
 import * as SessionIdentity from "../../../src/fibers/SessionIdentity.js"
 import * as Turn from "../../../src/fibers/Turn.js"
+import * as ActivityLayer from "../../../src/layers/operation/Activity.js"
 import { make, Redactor } from "../../../src/services/delivery/Redactor.js"
+import { Activity, type ActivityEvent } from "../../../src/services/operation/Activity.js"
 import { Ids } from "../../../src/services/operation/Ids.js"
 import { Settings, type SettingsShape } from "../../../src/services/operation/Settings.js"
 
@@ -93,6 +95,23 @@ export const redactor = Layer.succeed(Redactor, make(["a-secret-that-is-known"])
 
 export const ambient = (environment: Record<string, string> = {}) =>
   AmbientEnvironment.layer({ PATH: process.env["PATH"], HOME: "/nonexistent", ...environment })
+
+/** What {@link activity} was told. */
+export class Seen extends Context.Tag("test/Seen")<Seen, Ref.Ref<ReadonlyArray<ActivityEvent>>>() {}
+
+/** The real one, and remembers every event. */
+export const activity: Layer.Layer<Activity | Seen> = Layer.effectContext(
+  Effect.gen(function* () {
+    const seen = yield* Ref.make<ReadonlyArray<ActivityEvent>>([])
+    const real = yield* Activity
+    const publish = (event: ActivityEvent) =>
+      Effect.zipRight(
+        Ref.update(seen, (events) => [...events, event]),
+        real.publish(event)
+      )
+    return Context.make(Seen, seen).pipe(Context.add(Activity, { ...real, publish }))
+  })
+).pipe(Layer.provide(ActivityLayer.layer))
 
 export const files = NodeFileSystem.layer
 
