@@ -3,6 +3,7 @@ import { Cause, Clock, Effect, Option, Ref } from "effect"
 import * as DeliveryOrigin from "../../fibers/DeliveryOrigin.js"
 import * as Turn from "../../fibers/Turn.js"
 import { Agent, type AgentAnswer, type AgentError, type Speech, type Steer } from "../../services/agent/Agent.js"
+import type { TokenUsage } from "../../services/agent/ModelRoute.js"
 import * as ModelProblem from "../../services/agent/ModelProblem.js"
 import { Inbox, type InboxEntry } from "../../services/conversation/Inbox.js"
 import { type TurnOutcome, TurnStore } from "../../services/conversation/TurnStore.js"
@@ -118,7 +119,12 @@ export const make = Effect.gen(function* () {
   const answer = (
     task: TurnTask,
     turn: Turn.Turn,
-    said: { readonly text: string; readonly finishReason: string; readonly bookkeeping: Step<void> },
+    said: {
+      readonly text: string
+      readonly finishReason: string
+      readonly bookkeeping: Step<void>
+      readonly usage: TokenUsage | null
+    },
     outcome: TurnOutcome,
     started: DeliveryRow | null
   ) =>
@@ -172,10 +178,10 @@ export const make = Effect.gen(function* () {
         yield* started === null
           ? delivery.dispatch(stored.rows, [], settle)
           : delivery.finishStream(started, stored.rows, settle)
-      yield* ended(task, turn, outcome, said.text)
+      yield* ended(task, turn, outcome, said.text, said.usage)
     })
 
-  const ended = (task: TurnTask, turn: Turn.Turn, outcome: string, text: string) =>
+  const ended = (task: TurnTask, turn: Turn.Turn, outcome: string, text: string, usage: TokenUsage | null = null) =>
     Effect.flatMap(Clock.currentTimeMillis, (at) =>
       activity.publish({
         _tag: "turn.ended",
@@ -183,7 +189,8 @@ export const make = Effect.gen(function* () {
         ...placeOf(task, turn),
         eventId: task.entry.id,
         outcome,
-        text
+        text,
+        ...(usage === null ? {} : { usage })
       })
     )
 
@@ -265,7 +272,8 @@ export const make = Effect.gen(function* () {
           {
             text: words(spoken.right, startedAt - task.entry.acceptedAt),
             finishReason: spoken.right.exit === "answered" ? "stop" : spoken.right.exit,
-            bookkeeping: spoken.right.bookkeeping
+            bookkeeping: spoken.right.bookkeeping,
+            usage: spoken.right.usage
           },
           "answered",
           yield* started
@@ -277,7 +285,8 @@ export const make = Effect.gen(function* () {
         {
           text: problemText(spoken.left, yield* failedAt(task, turn)),
           finishReason: "error",
-          bookkeeping: Effect.void
+          bookkeeping: Effect.void,
+          usage: null
         },
         "failed",
         yield* started
