@@ -1,0 +1,127 @@
+/** The Bot API as effects: grammy's typed client over our transport, every failure one of two. */
+import type { ApiClientOptions, RawApi } from "grammy"
+import { Effect, Option, Redacted, Schema, type Scope } from "effect"
+import * as Transport from "./Transport.js"
+
+/** Telegram answered no. */
+export class BotApiRefused extends Schema.TaggedError<BotApiRefused>()("BotApiRefused", {
+  method: Schema.String,
+  code: Schema.Number,
+  description: Schema.String,
+  retryAfterSeconds: Schema.NullOr(Schema.Number),
+  /** The group became a supergroup with this id. */
+  migratedTo: Schema.NullOr(Schema.Number)
+}) {
+  override get message(): string {
+    return `${this.description} (${this.code}, ${this.method})`
+  }
+}
+
+/** No answer of Telegram. `sent`: it may have acted all the same. */
+export class BotApiUnreachable extends Schema.TaggedError<BotApiUnreachable>()("BotApiUnreachable", {
+  method: Schema.String,
+  sent: Schema.Boolean,
+  detail: Schema.String
+}) {
+  override get message(): string {
+    return `${this.detail} (${this.method})`
+  }
+}
+
+export type BotApiError = BotApiRefused | BotApiUnreachable
+
+/** `api_root` is no address, or grammy is not installed. */
+export class BotApiUnusable extends Schema.TaggedError<BotApiUnusable>()("BotApiUnusable", { detail: Schema.String }) {
+  override get message(): string {
+    return this.detail
+  }
+}
+
+type Signal = NonNullable<Parameters<RawApi["getMe"]>[0]>
+
+export interface BotApi {
+  /** One call that ends: with its answer, or at the latest after `timeoutMillis`. Interrupting it drops its connection. */
+  readonly call: <A>(
+    method: string,
+    run: (raw: RawApi, signal: Signal) => Promise<A>,
+    timeoutMillis: number
+  ) => Effect.Effect<A, BotApiError>
+}
+
+const Extras = Schema.Struct({
+  retry_after: Schema.optionalWith(Schema.NullOr(Schema.Number), { default: () => null }),
+  migrate_to_chat_id: Schema.optionalWith(Schema.NullOr(Schema.Number), { default: () => null })
+})
+const decodeExtras = Schema.decodeUnknownOption(Extras)
+
+/** grammy's own timer stays out of the way; ours follows the clock of the program. Seconds. */
+const neverSeconds = 3600
+
+const rootOf = (apiRoot: string): Effect.Effect<string, BotApiUnusable> =>
+  URL.canParse(apiRoot) && /^https?:$/.test(new URL(apiRoot).protocol)
+    ? Effect.succeed(apiRoot.replace(/\/+$/, ""))
+    : Effect.fail(new BotApiUnusable({ detail: `"${apiRoot}" is no address of a Bot API server` }))
+
+/** Loads grammy, which nothing else does: who has no Telegram does not pay for it. */
+const grammy = Effect.tryPromise({
+  try: () => import("grammy"),
+  catch: (error) => new BotApiUnusable({ detail: `grammy could not be loaded: ${String(error)}` })
+})
+
+export const make = (options: {
+  readonly token: Redacted.Redacted
+  readonly apiRoot: string
+}): Effect.Effect<BotApi, BotApiUnusable, Scope.Scope> =>
+  Effect.gen(function* () {
+    const apiRoot = yield* rootOf(options.apiRoot)
+    const { Api, GrammyError, HttpError } = yield* grammy
+    const fetch = yield* Transport.make(apiRoot)
+    const client: ApiClientOptions = {
+      apiRoot,
+      timeoutSeconds: neverSeconds,
+      // The client awaits `json()` of what this returns and nothing else.
+      fetch: fetch as unknown as NonNullable<ApiClientOptions["fetch"]>
+    }
+    const { raw } = new Api(Redacted.value(options.token), client)
+
+    const failureOf = (method: string, error: unknown): BotApiError => {
+      if (error instanceof GrammyError) {
+        const extras = Option.getOrNull(decodeExtras(error.parameters))
+        return new BotApiRefused({
+          method,
+          code: error.error_code,
+          description: error.description,
+          retryAfterSeconds: extras?.retry_after ?? null,
+          migratedTo: extras?.migrate_to_chat_id ?? null
+        })
+      }
+      const cause = error instanceof HttpError ? error.error : error
+      return cause instanceof Transport.TransportFailure
+        ? new BotApiUnreachable({ method, sent: cause.sent, detail: cause.detail })
+        : new BotApiUnreachable({ method, sent: true, detail: cause instanceof Error ? cause.message : String(cause) })
+    }
+
+    const call: BotApi["call"] = <A>(
+      method: string,
+      run: (raw: RawApi, signal: Signal) => Promise<A>,
+      timeoutMillis: number
+    ) =>
+      Effect.suspend(() => {
+        const controller = new AbortController()
+        const answered = Effect.async<A, BotApiError>((resume) => {
+          run(raw, controller.signal as Signal).then(
+            (answer) => resume(Effect.succeed(answer)),
+            (error: unknown) => resume(Effect.fail(failureOf(method, error)))
+          )
+          return Effect.sync(() => controller.abort())
+        })
+        // At the end of the time the call is aborted and answers itself, saying whether it had left.
+        const abortInTime = Effect.sleep(timeoutMillis).pipe(
+          Effect.zipRight(Effect.sync(() => controller.abort())),
+          Effect.zipRight(Effect.never)
+        )
+        // Interruptible by itself: the race ends it also where nothing else may be interrupted.
+        return Effect.raceFirst(answered, Effect.interruptible(abortInTime))
+      })
+    return { call }
+  })

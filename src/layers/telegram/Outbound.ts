@@ -1,0 +1,243 @@
+/** Sending, editing and typing on Telegram. */
+import { Clock, Effect, Either, Option, Schema } from "effect"
+import type { Address } from "../../fibers/DeliveryOrigin.js"
+import {
+  type Adapter,
+  type Button,
+  type ChatInfo,
+  type OutboundMessage,
+  type SendError,
+  type SendReceipt,
+  SendRefused,
+  SendRetryable,
+  SendUncertain
+} from "../../services/adapter/Adapter.js"
+import type { BotApi, BotApiError } from "./BotApi.js"
+import { type Chats, type KnownChat, makeMemory } from "./Chats.js"
+import { format } from "./Formatting.js"
+import { isThreadGone, isUnchanged, sendErrorOf } from "./SendFailure.js"
+import { Chat } from "./Update.js"
+
+/** Longest waits for one call, in milliseconds: a message, an edit, the typing sign (gateway.md 3.8), a question about a chat. */
+const patience = { send: 30_000, edit: 15_000, typing: 1_500, chat: 10_000 }
+
+/** The topic of a forum that its messages carry no id of, and that refuses its own. */
+const general = "1"
+/** Bytes of a button's value. */
+const longestValue = 64
+/** Buttons side by side. */
+const perRow = 3
+
+const Sent = Schema.Struct({ message_id: Schema.Int })
+const decodeSent = Schema.decodeUnknownOption(Sent)
+const decodeChat = Schema.decodeUnknownOption(Chat)
+
+const refuse = (code: string, detail: string): SendRefused => new SendRefused({ platform: "telegram", code, detail })
+
+const integer = (text: string | null): number | null => {
+  const value = text === null || !/^-?\d+$/.test(text) ? Number.NaN : Number(text)
+  return Number.isSafeInteger(value) ? value : null
+}
+
+const isPrivate = (chatId: string): boolean => /^\d+$/.test(chatId)
+
+type Keyboard = { readonly inline_keyboard: Array<Array<{ readonly text: string; readonly callback_data: string }>> }
+
+const keyboardOf = (
+  buttons: ReadonlyArray<Button>
+): { readonly keyboard: Keyboard | null; readonly note: string | null } => {
+  const [fitting, others] = [true, false].map((wanted) =>
+    buttons.filter((button) => Buffer.byteLength(button.value) <= longestValue === wanted)
+  )
+  const keys = (fitting ?? []).map(({ label, value }) => ({ text: label, callback_data: value }))
+  const rows = keys.length <= perRow ? [keys] : keys.map((key) => [key])
+  return {
+    keyboard: keys.length === 0 ? null : { inline_keyboard: rows },
+    note:
+      others === undefined || others.length === 0
+        ? null
+        : `buttons left out, their values are longer than ${longestValue} bytes: ${others.map((one) => one.label).join(", ")}`
+  }
+}
+
+/** Where a message goes, with what was changed about it on the way. */
+interface Route {
+  readonly chatId: string
+  readonly threadId: string | null
+  readonly notes: ReadonlyArray<string>
+}
+
+export type Outbound = Pick<Adapter, "send" | "edit" | "typing" | "chatInfo">
+
+export const make = (api: BotApi, chats: Chats): Outbound => {
+  const floods = makeMemory<number>()
+  const keyboards = makeMemory<Keyboard>()
+
+  /** Flood control is honoured for every later call to that chat too, without asking again. */
+  const unlessFlooded = (chatId: string): Effect.Effect<void, SendError> =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const until = floods.get(chatId)
+      if (until === null || until <= now) return Effect.void
+      return Effect.fail(
+        new SendRetryable({
+          platform: "telegram",
+          detail: "flood control of this chat is still in force",
+          retryAfterMillis: until - now
+        })
+      )
+    })
+
+  const noteFlood = (chatId: string, error: BotApiError): Effect.Effect<void> =>
+    error._tag !== "BotApiRefused" || error.code !== 429
+      ? Effect.void
+      : Effect.map(Clock.currentTimeMillis, (now) => floods.set(chatId, now + (error.retryAfterSeconds ?? 1) * 1000))
+
+  /** Asks Telegram once about a chat that nothing is known of. */
+  const lookUp = (chatId: string): Effect.Effect<KnownChat | null> => {
+    const known = chats.get(chatId)
+    if (known !== null) return Effect.succeed(known)
+    const id = integer(chatId) ?? chatId
+    return api
+      .call("getChat", (raw, signal) => raw.getChat({ chat_id: id }, signal), patience.chat)
+      .pipe(
+        Effect.map((answer) => Option.getOrNull(Option.map(decodeChat(answer), chats.meet))),
+        Effect.catchAll((error) =>
+          Effect.as(Effect.logDebug("telegram: a chat could not be looked up", error.message), null)
+        )
+      )
+  }
+
+  /** A topic of a channel's direct messages goes by another name than one of a forum or of a private chat (seed: #52060). */
+  const threadParameters = (
+    route: Route
+  ): Effect.Effect<{ readonly message_thread_id?: number; readonly direct_messages_topic_id?: number }, SendError> => {
+    if (route.threadId === null || (route.threadId === general && !isPrivate(route.chatId))) return Effect.succeed({})
+    const topic = integer(route.threadId)
+    if (topic === null) return Effect.fail(refuse("bad_request", `"${route.threadId}" is no topic id`))
+    return Effect.map(lookUp(route.chatId), (known) =>
+      known?.directMessages === true ? { direct_messages_topic_id: topic } : { message_thread_id: topic }
+    )
+  }
+
+  /** A private topic takes a message only as an answer, so one that answers nothing answers the last seen there. */
+  const anchorOf = (address: Address): number | null =>
+    integer(
+      address.anchor ??
+        (address.threadId !== null && isPrivate(address.chatId)
+          ? chats.lastMessage(address.chatId, address.threadId)
+          : null)
+    )
+
+  /** The same message by another route, once for each reason. */
+  const detour = (route: Route, error: BotApiError): Route | null => {
+    if (isThreadGone(error) && route.threadId !== null) {
+      return { ...route, threadId: null, notes: [...route.notes, "its topic is gone; sent to the chat itself"] }
+    }
+    const moved = error._tag === "BotApiRefused" && error.migratedTo !== null ? String(error.migratedTo) : null
+    return moved === null || moved === route.chatId
+      ? null
+      : { ...route, chatId: moved, notes: [...route.notes, `the group became a supergroup; sent to ${moved}`] }
+  }
+
+  const attempt = (message: OutboundMessage, route: Route, left: number): Effect.Effect<SendReceipt, SendError> =>
+    Effect.gen(function* () {
+      yield* unlessFlooded(route.chatId)
+      const thread = yield* threadParameters(route)
+      const { keyboard, note } = keyboardOf(message.buttons)
+      const { text, entities } = format(message.text)
+      const anchor = anchorOf(message.address)
+      const answer = yield* Effect.either(
+        api.call(
+          "sendMessage",
+          (raw, signal) =>
+            raw.sendMessage(
+              {
+                chat_id: integer(route.chatId) ?? route.chatId,
+                text,
+                ...thread,
+                ...(entities.length === 0 ? {} : { entities: [...entities] }),
+                ...(anchor === null
+                  ? {}
+                  : { reply_parameters: { message_id: anchor, allow_sending_without_reply: true } }),
+                ...(keyboard === null ? {} : { reply_markup: keyboard })
+              },
+              signal
+            ),
+          patience.send
+        )
+      )
+      if (Either.isLeft(answer)) {
+        yield* noteFlood(route.chatId, answer.left)
+        const next = left > 0 ? detour(route, answer.left) : null
+        return yield* next === null ? Effect.fail(sendErrorOf(answer.left, "once")) : attempt(message, next, left - 1)
+      }
+      const sent = Option.getOrNull(decodeSent(answer.right))
+      if (sent === null) {
+        return yield* new SendUncertain({ platform: "telegram", detail: "the answer to sendMessage has no message id" })
+      }
+      const platformMessageId = String(sent.message_id)
+      if (keyboard !== null) keyboards.set(`${route.chatId}:${platformMessageId}`, keyboard)
+      const notes = note === null ? route.notes : [...route.notes, note]
+      return { platformMessageId, note: notes.length === 0 ? null : notes.join("; ") }
+    })
+
+  const edit: Outbound["edit"] = (address, platformMessageId, input, { final }) =>
+    Effect.gen(function* () {
+      const id = integer(platformMessageId)
+      if (id === null) return yield* refuse("message_gone", `"${platformMessageId}" is no message id`)
+      yield* unlessFlooded(address.chatId)
+      const { text, entities } = format(input)
+      const key = `${address.chatId}:${platformMessageId}`
+      const keyboard = final ? null : keyboards.get(key)
+      yield* api
+        .call(
+          "editMessageText",
+          (raw, signal) =>
+            raw.editMessageText(
+              {
+                chat_id: integer(address.chatId) ?? address.chatId,
+                message_id: id,
+                text,
+                ...(entities.length === 0 ? {} : { entities: [...entities] }),
+                ...(keyboard === null ? {} : { reply_markup: keyboard })
+              },
+              signal
+            ),
+          patience.edit
+        )
+        .pipe(
+          Effect.catchIf(isUnchanged, () => Effect.void),
+          Effect.tapError((error) => noteFlood(address.chatId, error)),
+          Effect.mapError((error) => sendErrorOf(error, "idempotent"))
+        )
+      if (final) keyboards.delete(key)
+    })
+
+  const typing: Outbound["typing"] = (address) =>
+    Effect.gen(function* () {
+      yield* unlessFlooded(address.chatId)
+      // General's own id is good for this one call.
+      const topic = integer(address.threadId)
+      const thread = topic === null ? {} : { message_thread_id: topic }
+      const chat_id = integer(address.chatId) ?? address.chatId
+      yield* api
+        .call(
+          "sendChatAction",
+          (raw, signal) => raw.sendChatAction({ chat_id, action: "typing", ...thread }, signal),
+          patience.typing
+        )
+        .pipe(Effect.tapError((error) => noteFlood(address.chatId, error)))
+    }).pipe(Effect.catchAll((error) => Effect.logDebug("telegram: the typing sign was not shown", error.message)))
+
+  const fallback = (chatId: string): ChatInfo => ({ name: chatId, type: isPrivate(chatId) ? "dm" : "group" })
+
+  return {
+    send: Effect.fn("Telegram.send")((message: OutboundMessage) => {
+      const { chatId, threadId } = message.address
+      return attempt(message, { chatId, threadId, notes: [] }, 2)
+    }),
+    edit: Effect.fn("Telegram.edit")(edit),
+    typing: Effect.fn("Telegram.typing")(typing),
+    chatInfo: (chatId) => Effect.map(lookUp(chatId), (known) => known?.info ?? fallback(chatId))
+  }
+}
