@@ -5,7 +5,7 @@ import type { Address } from "../../fibers/DeliveryOrigin.js"
 import type { Button } from "../../services/adapter/Adapter.js"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import type { Delivered } from "../../services/delivery/Delivery.js"
-import type { DeliveryRow } from "../../services/delivery/Outbox.js"
+import { type DeliveryRow, Outbox } from "../../services/delivery/Outbox.js"
 import type { Step } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
 import type { Holds } from "./Holds.js"
@@ -16,8 +16,9 @@ import { type Outcome, transmit } from "./Transmission.js"
 /** Messages that may wait for one chat at a time; what comes on top is written down and sent later. */
 const laneCapacity = 256
 
-/** When a chat is too busy or its platform away, its rows are looked at again after this. */
-export const recheckMillis = 15_000
+/** When its platform is away a row is looked at again after this: soon at first, every 2 min when it has waited long. */
+export const recheckMillis = (row: DeliveryRow, now: number): number =>
+  Math.min(120_000, Math.max(15_000, (now - row.createdAt) / 10))
 
 /** All threads of a chat share its order and its flood control. */
 export const laneOf = (address: Address): string => `${address.platform}\n${address.chatId}`
@@ -65,6 +66,7 @@ const afterwards = (outcome: Exclude<Outcome, { readonly _tag: "Sent" }>, row: D
 
 export const make = (ledger: Ledger, holds: Holds, scope: Scope.Scope) =>
   Effect.gen(function* () {
+    const outbox = yield* Outbox
     const registry = yield* AdapterRegistry
     const lanes = yield* Lanes.make(laneCapacity)
 
@@ -83,7 +85,11 @@ export const make = (ledger: Ledger, holds: Holds, scope: Scope.Scope) =>
         const adapter = yield* registry.get(row.address.platform)
         if (adapter !== null) return yield* transmit(adapter, row, buttons)
         const now = yield* Clock.currentTimeMillis
-        return { _tag: "Waits", notBefore: now + recheckMillis, reason: `${row.address.platform} is not connected` }
+        return {
+          _tag: "Waits",
+          notBefore: now + recheckMillis(row, now),
+          reason: `${row.address.platform} is not connected`
+        }
       })
 
     /** Settles all of `rows` with one outcome; waiting ones hold their chat. */
@@ -132,17 +138,28 @@ export const make = (ledger: Ledger, holds: Holds, scope: Scope.Scope) =>
         return done
       })
 
+    /** A row that somebody else is sending is looked at again when they are done. */
+    const asTheyStand = (rows: ReadonlyArray<DeliveryRow>) =>
+      Effect.forEach(rows, (row) =>
+        row.state !== "sending"
+          ? Effect.succeed(row)
+          : Effect.map(
+              Effect.zipRight(lanes.inOrder(laneOf(row.address))(Effect.void), outbox.get(row.id)),
+              (stored) => stored ?? row
+            )
+      )
+
     const dispatch = (
       rows: ReadonlyArray<DeliveryRow>,
       buttons: ReadonlyArray<Button>,
       along: Step<void> | undefined
     ): Effect.Effect<Delivered, StateError> =>
       Effect.gen(function* () {
-        const open = rows.filter((row) => row.state === "sending")
+        const open = rows.filter((row) => row.state === "sending" && ledger.claim(row.id))
         const [first] = open
         if (first === undefined) {
           if (along !== undefined) yield* ledger.settle([], along)
-          return deliveredOf(rows)
+          return deliveredOf(yield* asTheyStand(rows))
         }
         const progress = { begun: 0 }
         const later = (reason: string) => (): Outcome => ({ _tag: "Waits", notBefore: 0, reason })
@@ -163,7 +180,7 @@ export const make = (ledger: Ledger, holds: Holds, scope: Scope.Scope) =>
             )
           )
         const now = new Map(sent.map((row) => [row.id, row]))
-        return deliveredOf(rows.map((row) => now.get(row.id) ?? row))
+        return deliveredOf(yield* asTheyStand(rows.map((row) => now.get(row.id) ?? row)))
       })
 
     return {

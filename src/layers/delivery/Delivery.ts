@@ -116,9 +116,16 @@ const make = Effect.gen(function* () {
         const [first, ...rest] = rows
         const { grown } = outgoing
         if (grown === undefined || first === undefined) return ledger.insert(rows)
-        return Effect.zipWith(ledger.become(grown.id, first), ledger.insert(rest), (row, others) => [row, ...others])
+        const row = Effect.catchTag(ledger.become(grown.id, first), "SqlError", () => alreadyThere(first))
+        return Effect.zipWith(row, ledger.insert(rest), (grownRow, others) => [grownRow, ...others])
       }
     })
+
+  /** An earlier life of this turn answered: its row stands as it is. */
+  const alreadyThere = (delivery: NewDelivery): Step<DeliveryRow> =>
+    Effect.flatMap(ledger.insert([delivery]), ([row]) =>
+      row === undefined ? Effect.dieMessage("a delivery is neither new nor there") : Effect.succeed(row)
+    )
 
   const deliver = (outgoing: Outgoing) =>
     Effect.gen(function* () {
@@ -157,12 +164,13 @@ const make = Effect.gen(function* () {
     Effect.gen(function* () {
       const [first, ...rest] = rows
       if (first === undefined || first.id === started.id) return yield* courier.dispatch(rows, [], along)
-      const { platformMessageId } = started
+      const handedOver = first.state === "sending" ? started.platformMessageId : null
       yield* ledger.settle(
-        [[started, { _tag: "Suppressed", reason: `its message went over to ${first.id}` }]],
-        platformMessageId === null ? undefined : outbox.noteMessage(first.id, platformMessageId)
+        [[started, { _tag: "Suppressed", reason: `the answer is ${first.id}` }]],
+        handedOver === null ? undefined : outbox.noteMessage(first.id, handedOver)
       )
-      return yield* courier.dispatch([new DeliveryRow({ ...first, platformMessageId }), ...rest], [], along)
+      const answer = handedOver === null ? first : new DeliveryRow({ ...first, platformMessageId: handedOver })
+      return yield* courier.dispatch([answer, ...rest], [], along)
     })
 
   const typing = (address: Address): Effect.Effect<void> =>

@@ -21,8 +21,10 @@ export interface Ledger {
   ) => Effect.Effect<ReadonlyArray<DeliveryRow>, StateError>
   /** Takes a waiting row into this process's hands. */
   readonly take: (row: DeliveryRow) => Effect.Effect<DeliveryRow, StateError>
-  /** Is this row being sent by this process? Recovery leaves it alone. */
+  /** Is this row in this process's hands? Recovery leaves it alone. */
   readonly isOurs: (id: string) => boolean
+  /** The right to send a row, given once until it is settled: the same message may be asked for twice at a time. */
+  readonly claim: (id: string) => boolean
 }
 
 const settledRow = (row: DeliveryRow, ending: Ending, now: number): DeliveryRow => {
@@ -51,7 +53,8 @@ export const make = Effect.gen(function* () {
   const database = yield* Database
   const outbox = yield* Outbox
   const redactor = yield* Redactor
-  const ours = new Set<string>()
+  /** Whether somebody has begun to send it. */
+  const ours = new Map<string, boolean>()
 
   /** Platforms' own words may hold a token in an address. */
   const redacted = (ending: Ending): Ending =>
@@ -71,7 +74,7 @@ export const make = Effect.gen(function* () {
   }
 
   const own = (row: DeliveryRow): void => {
-    if (row.state === "sending") ours.add(row.id)
+    if (row.state === "sending" && !ours.has(row.id)) ours.set(row.id, false)
   }
 
   const ledger: Ledger = {
@@ -105,13 +108,18 @@ export const make = Effect.gen(function* () {
       }),
     take: (row) =>
       Effect.gen(function* () {
-        ours.add(row.id)
+        ours.set(row.id, true)
         yield* database
           .write("delivery.take", outbox.markSending(row.id))
           .pipe(Effect.onError(() => Effect.sync(() => ours.delete(row.id))))
         return new DeliveryRow({ ...row, state: "sending", attempts: row.attempts + 1 })
       }),
-    isOurs: (id) => ours.has(id)
+    isOurs: (id) => ours.has(id),
+    claim: (id) => {
+      const isFree = ours.get(id) !== true
+      ours.set(id, true)
+      return isFree
+    }
   }
   return ledger
 })

@@ -54,7 +54,7 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, scope: Scop
         if (row.notBefore !== null && row.notBefore > now) return row.notBefore
         const adapter = yield* registry.get(row.address.platform)
         const connected = adapter !== null && (yield* adapter.state)._tag === "Connected"
-        return connected ? null : now + recheckMillis
+        return connected ? null : now + recheckMillis(row, now)
       })
 
     const attempt = (row: DeliveryRow): Effect.Effect<Outcome, StateError> =>

@@ -1,0 +1,185 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, TestClock } from "effect"
+import { SendRefused, SendRetryable } from "../../../src/services/adapter/Adapter.js"
+import { at, durable, life, outgoing, platform, settle } from "./support.js"
+
+const flood = (seconds: number) =>
+  new SendRetryable({ platform: "telegram", detail: "Too Many Requests", retryAfterMillis: seconds * 1_000 })
+const unreachable = new SendRetryable({ platform: "telegram", detail: "connection refused", retryAfterMillis: null })
+
+/** Lets `seconds` pass as they would, with what they wake. */
+const pass = (seconds: number) =>
+  Effect.gen(function* () {
+    yield* settle
+    for (let left = seconds; left > 0; left -= 15) {
+      yield* TestClock.adjust(`${Math.min(15, left)} seconds`)
+      yield* settle
+    }
+  })
+
+const texts = (chat: ReturnType<typeof platform>) => chat.posted.map((posted) => posted.text)
+
+describe("flood control", () => {
+  it.scoped("makes the row wait with its time on it, everything new for the chat behind it, and no other chat", () =>
+    Effect.gen(function* () {
+      const chat = platform()
+      const gateway = yield* life([chat])
+      yield* gateway.delivery.recover
+      chat.onSend = (message, arrives) => (message.address.chatId === "1" ? Effect.fail(flood(45)) : arrives)
+      const first = yield* gateway.delivery.deliver(outgoing("1", "first"))
+      assert.isTrue(first.ok)
+      assert.include(first.problem, "Too Many Requests")
+      const [row] = yield* gateway.outbox.inState(["pending"], 10)
+      assert.strictEqual(row?.notBefore, 45_000)
+      chat.onSend = (_message, arrives) => arrives
+      const second = yield* gateway.delivery.deliver(outgoing("1", "second"))
+      const third = yield* gateway.delivery.deliver(outgoing("1", "third", { address: at("1", "topic") }))
+      const other = yield* gateway.delivery.deliver(outgoing("2", "elsewhere"))
+      assert.deepStrictEqual(
+        [second, third, other].map((delivered) => delivered.deliveries[0]?.state),
+        ["pending", "pending", "sent"]
+      )
+      assert.lengthOf(
+        chat.calls.filter((call) => call.message.address.chatId === "1"),
+        1
+      )
+      yield* pass(44)
+      assert.deepStrictEqual(texts(chat), ["elsewhere"])
+      yield* pass(2)
+      assert.deepStrictEqual(texts(chat), ["elsewhere", "first", "second", "third"])
+      const after = yield* gateway.delivery.deliver(outgoing("1", "fourth"))
+      assert.strictEqual(after.deliveries[0]?.state, "sent")
+      assert.lengthOf(yield* gateway.outbox.inState(["pending", "sending"], 10), 0)
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("of a few seconds is sat out", () =>
+    Effect.gen(function* () {
+      const chat = platform()
+      let calls = 0
+      chat.onSend = (_message, arrives) => (++calls === 1 ? Effect.fail(flood(3)) : arrives)
+      const gateway = yield* life([chat])
+      const sending = yield* Effect.fork(gateway.delivery.deliver(outgoing("1", "hello")))
+      yield* settle
+      yield* TestClock.adjust("2900 millis")
+      yield* settle
+      assert.strictEqual(calls, 1)
+      yield* TestClock.adjust("100 millis")
+      assert.isTrue((yield* sending.await)._tag === "Success")
+      assert.deepStrictEqual(texts(chat), ["hello"])
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("in the middle of a message makes its later parts wait too, in order", () =>
+    Effect.gen(function* () {
+      const chat = platform("telegram", { maxMessageLength: 200 })
+      const gateway = yield* life([chat])
+      yield* gateway.delivery.recover
+      chat.onSend = (message, arrives) => (message.text.includes("(2/") ? Effect.fail(flood(60)) : arrives)
+      const words = Array.from({ length: 100 }, (_, index) => `word${index}`).join(" ")
+      const delivered = yield* gateway.delivery.deliver(outgoing("1", words))
+      assert.isTrue(delivered.ok)
+      const states = delivered.deliveries.map((row) => row.state)
+      assert.deepStrictEqual(states, ["sent", ...states.slice(1).map(() => "pending")])
+      chat.onSend = (_message, arrives) => arrives
+      yield* pass(61)
+      assert.strictEqual(
+        texts(chat)
+          .map((text) => text.replace(/ \(\d+\/\d+\)$/, ""))
+          .join(" "),
+        words
+      )
+    }).pipe(Effect.provide(durable))
+  )
+})
+
+describe("what waits", () => {
+  it.scoped("is given up after three attempts, and says so", () =>
+    Effect.gen(function* () {
+      const chat = platform()
+      chat.onSend = () => Effect.fail(unreachable)
+      const gateway = yield* life([chat])
+      yield* gateway.delivery.recover
+      const sending = yield* Effect.fork(gateway.delivery.deliver(outgoing("1", "hello")))
+      yield* pass(10)
+      yield* pass(3_600)
+      yield* sending.await
+      const [row] = yield* gateway.outbox.list({ limit: 1 })
+      assert.strictEqual(row?.state, "failed")
+      assert.strictEqual(row?.attempts, 3)
+      assert.include(row?.reason, "given up after 3 attempts")
+      // Three attempts of three calls each, and none since.
+      assert.lengthOf(chat.calls, 9)
+      yield* pass(3_600)
+      assert.lengthOf(chat.calls, 9)
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("for a platform that is away costs no attempt, and goes when it is back", () =>
+    Effect.gen(function* () {
+      const chat = platform()
+      const gateway = yield* life([chat])
+      yield* gateway.delivery.recover
+      chat.onSend = () => Effect.fail(flood(30))
+      yield* gateway.delivery.deliver(outgoing("1", "hello"))
+      chat.state = { _tag: "Reconnecting", error: "no network" }
+      yield* pass(1_800)
+      assert.lengthOf(chat.calls, 1)
+      chat.state = { _tag: "Connected" }
+      chat.onSend = (_message, arrives) => arrives
+      yield* pass(120)
+      assert.deepStrictEqual(texts(chat), ["hello"])
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("without an adapter fails after 24 h, and is told about", () =>
+    Effect.gen(function* () {
+      const first = yield* life([])
+      const delivered = yield* first.delivery.deliver(outgoing("1", "hello"))
+      assert.strictEqual(delivered.deliveries[0]?.state, "pending")
+      assert.include(delivered.problem, "not connected")
+      yield* first.stop
+      yield* TestClock.adjust("24 hours")
+      const gateway = yield* life([])
+      const watch = yield* gateway.activity.watch((event) => event._tag === "delivery.settled")
+      yield* gateway.delivery.recover
+      assert.lengthOf(yield* gateway.outbox.inState(["pending"], 10), 1)
+      yield* pass(150)
+      const [event] = yield* watch.take
+      assert.include(event, { state: "failed" })
+      const [row] = yield* gateway.outbox.list({ limit: 1 })
+      assert.include(row?.reason, "24 h")
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("and is then refused takes its later parts with it", () =>
+    Effect.gen(function* () {
+      const chat = platform("telegram", { maxMessageLength: 200 })
+      const gateway = yield* life([chat])
+      yield* gateway.delivery.recover
+      chat.onSend = () => Effect.fail(flood(60))
+      yield* gateway.delivery.deliver(outgoing("1", "many words ".repeat(60)))
+      chat.onSend = () =>
+        Effect.fail(new SendRefused({ platform: "telegram", detail: "bot was blocked", code: "forbidden" }))
+      yield* pass(61)
+      const rows = yield* gateway.outbox.list({ limit: 20 })
+      assert.isAbove(rows.length, 2)
+      assert.isTrue(rows.every((row) => row.state === "failed"))
+      assert.lengthOf(chat.calls, 2)
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("for one slow chat holds up no other", () =>
+    Effect.gen(function* () {
+      const chat = platform()
+      const gateway = yield* life([chat])
+      yield* gateway.delivery.recover
+      chat.onSend = () => Effect.fail(flood(30))
+      yield* gateway.delivery.deliver(outgoing("1", "slow"))
+      yield* gateway.delivery.deliver(outgoing("2", "quick"))
+      chat.onSend = (message, arrives) => (message.address.chatId === "1" ? Effect.never : arrives)
+      yield* pass(31)
+      assert.deepStrictEqual(texts(chat), ["quick"])
+    }).pipe(Effect.provide(durable))
+  )
+})
