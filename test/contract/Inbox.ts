@@ -1,0 +1,127 @@
+/** What every layer that provides `Inbox` and `ChannelDirectory` does. */
+import { assert, describe, layer as suiteLayer } from "@effect/vitest"
+import { Effect, FastCheck as fc, type Layer, TestClock } from "effect"
+import * as CronMarker from "../../src/fibers/CronMarker.js"
+import { ChannelDirectory } from "../../src/services/adapter/ChannelDirectory.js"
+import { Inbox, type StoredArrival } from "../../src/services/conversation/Inbox.js"
+import { Database } from "../../src/services/state/Database.js"
+import { event, key, source } from "./sources.js"
+
+const arrival: StoredArrival = {
+  asyncDelivery: true,
+  marker: CronMarker.cron({ job: "j", run: null, createdBy: { platform: "telegram", userId: "u" } }),
+  unattended: "single_query",
+  workingDirectory: "/tmp"
+}
+
+const nullable = fc.constantFrom(null, "", "1", "2")
+
+export const suite = (name: string, stores: Layer.Layer<Database | Inbox | ChannelDirectory>) =>
+  describe(`Inbox ${name}`, () => {
+    suiteLayer(stores)((it) => {
+      it.effect("what was accepted comes back as it was, in order of acceptance", () =>
+        Effect.gen(function* () {
+          const inbox = yield* Inbox
+          const sent = event({
+            text: "look",
+            messageId: "m-1",
+            replyTo: { messageId: "m-0", text: "see", author: null },
+            media: [{ path: "/tmp/a", mimeType: "image/png", name: null }]
+          })
+          const first = yield* inbox.accept(key("inbox"), sent, arrival)
+          const second = yield* inbox.accept(key("inbox"), event({ text: "more" }), arrival)
+          const unbegun = yield* inbox.unbegun
+          assert.deepStrictEqual(
+            unbegun.map((entry) => entry.id),
+            [first?.id, second?.id]
+          )
+          assert.deepStrictEqual(unbegun[0]?.event, sent)
+          assert.isTrue(CronMarker.same(unbegun[0]!.arrival.marker, arrival.marker))
+          assert.deepStrictEqual({ ...unbegun[0]!.arrival, marker: null }, { ...arrival, marker: null })
+          assert.deepStrictEqual(yield* inbox.get(first!.id), unbegun[0])
+          assert.isBelow(first!.sequence, second!.sequence)
+          const db = yield* Database
+          yield* db.write(
+            "test",
+            Effect.zipRight(inbox.settle(first!.id, "running", "t1"), inbox.settle(second!.id, "dropped", null))
+          )
+          yield* db.write("test", inbox.settle(first!.id, "answered", null))
+          assert.deepStrictEqual(yield* inbox.unbegun, [])
+          const settled = yield* inbox.get(first!.id)
+          assert.deepStrictEqual([settled?.state, settled?.turnId], ["answered", "t1"])
+          assert.isNull(yield* inbox.get("none"))
+        })
+      )
+
+      it.effect.prop(
+        "a platform message is accepted once per (platform, bot, chat, message id), null and empty being one",
+        {
+          arrivals: fc.array(
+            fc.record({
+              platform: fc.constantFrom("telegram", "slack"),
+              botId: nullable,
+              chatId: nullable,
+              messageId: fc.constantFrom(null, "a", "b")
+            }),
+            { minLength: 1, maxLength: 24 }
+          ),
+          batch: fc.nat({ max: 1_000_000 })
+        },
+        ({ arrivals, batch }) =>
+          Effect.gen(function* () {
+            const inbox = yield* Inbox
+            const accepted = yield* Effect.forEach(
+              arrivals,
+              ({ botId, chatId, messageId, platform }) =>
+                inbox.accept(
+                  key("once"),
+                  event({
+                    source: source({ platform, botId, chatId }),
+                    messageId: messageId === null ? null : `${batch}-${messageId}`
+                  }),
+                  arrival
+                ),
+              { concurrency: "unbounded" }
+            )
+            const identities = new Set<string>()
+            const expected = arrivals.filter(({ botId, chatId, messageId, platform }) => {
+              if (messageId === null) return true
+              const identity = JSON.stringify([platform, botId ?? "", chatId ?? "", messageId])
+              return identities.size < identities.add(identity).size
+            })
+            assert.strictEqual(accepted.filter((entry) => entry !== null).length, expected.length)
+          }),
+        { fastCheck: { numRuns: 15 } }
+      )
+
+      it.effect("the chats that were met are known by name, the last seen first", () =>
+        Effect.gen(function* () {
+          const inbox = yield* Inbox
+          const channels = yield* ChannelDirectory
+          const from = (facts: Parameters<typeof source>[0]) =>
+            inbox.accept(key("met"), event({ source: source({ platform: "met", ...facts }) }), arrival)
+          yield* from({ chatId: "g", chatName: "Garden", chatType: "group" })
+          yield* TestClock.adjust(1_000)
+          yield* from({ chatId: "g", threadId: "7", chatType: "thread" })
+          yield* TestClock.adjust(120_000)
+          yield* from({ chatId: "g", chatName: null, chatType: "group" })
+          yield* from({ chatId: null })
+          yield* from({ platform: "", chatId: "terminal" })
+          const met = yield* channels.list("met")
+          assert.deepStrictEqual(
+            met.map(({ chatId, name: called, threadId, type }) => ({ chatId, called, threadId, type })),
+            [
+              { chatId: "g", called: "Garden", threadId: null, type: "group" },
+              { chatId: "g", called: null, threadId: "7", type: "thread" }
+            ]
+          )
+          yield* from({ chatId: "g", chatName: "Orchard", chatType: "group" })
+          assert.strictEqual((yield* channels.list("met"))[0]?.name, "Orchard")
+          assert.includeMembers(
+            (yield* channels.list(null)).map((chat) => chat.platform),
+            ["met"]
+          )
+        })
+      )
+    })
+  })

@@ -1,0 +1,53 @@
+import { Layer, Redacted } from "effect"
+import { Settings } from "../../src/services/operation/Settings.js"
+
+const backend = { provider: "offline", model: "offline", baseUrl: null, apiKey: null, contextWindow: 8_000 } as const
+
+/** Settings for what asks for them only in passing: Telegram's home channel is `configured`. */
+export const layer = Layer.succeed(Settings, {
+  home: "/nowhere",
+  timezone: "UTC",
+  profile: "default",
+  model: backend,
+  fallbacks: [],
+  agent: { maxTurns: 100, turnTimeoutSeconds: 1_800, apiMaxRetries: 3 },
+  delegation: { maxSpawnDepth: 1, maxConcurrentChildren: 10, maxIterations: 100, defaultToolsets: [] },
+  approvals: {
+    mode: "manual",
+    timeoutSeconds: 300,
+    cronMode: "deny",
+    singleQueryMode: "deny",
+    unattendedMode: "deny"
+  },
+  terminal: { timeoutSeconds: 180, envPassthrough: [], workingDirectory: null },
+  conversation: {
+    busyMode: "interrupt",
+    busyAckEnabled: true,
+    queueCap: 32,
+    groupSessionsPerUser: true,
+    threadSessionsPerUser: false,
+    unauthorizedDm: "pair"
+  },
+  gateway: {
+    allowedUsers: [],
+    allowAllUsers: false,
+    chatDrainSeconds: 20,
+    otherDrainSeconds: 30,
+    exitSeconds: 35,
+    lockDirectory: "/nowhere"
+  },
+  apiServer: { host: "127.0.0.1", port: 0, key: Redacted.make("key"), allowedHosts: [], maxConcurrentRuns: 10 },
+  telegram: {
+    enabled: false,
+    token: null,
+    apiRoot: "https://api.telegram.org",
+    allowedUsers: [],
+    groupAllowedChats: [],
+    allowAllUsers: false,
+    requireMention: true,
+    freeResponseChats: [],
+    homeChannel: { chatId: "configured", threadId: null },
+    streaming: true
+  },
+  disabledToolsets: []
+})
