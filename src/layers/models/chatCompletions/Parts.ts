@@ -4,7 +4,8 @@ import type { ModelError, ModelPart, ModelRequest } from "../../../services/agen
 import type * as Exchange from "../Exchange.js"
 import * as Failure from "../Failure.js"
 import type { ModelLimits } from "../Limits.js"
-import { Reading, type Trouble } from "./Reading.js"
+import { type Trouble, toError } from "../Trouble.js"
+import { Reading } from "./Reading.js"
 import type { AssembledCall } from "./ToolCallAssembler.js"
 
 /** After the finish reason: how long counts and `[DONE]` are waited for. */
@@ -51,14 +52,7 @@ export const pull = (options: {
   let state: "reading" | "closing" | "failing" | "over" = "reading"
   let eventAt: number | null = null
 
-  const fail = (trouble: Trouble) =>
-    Effect.fail(
-      Option.some(
-        trouble.reason === "judge"
-          ? Failure.judged(origin, request, { code: trouble.code, message: trouble.message })
-          : Failure.certain(origin, trouble.reason, trouble.message)
-      )
-    )
+  const fail = (trouble: Trouble) => Effect.fail(Option.some(toError(trouble, origin, request)))
 
   const finish = (before: ReadonlyArray<ModelPart>): Parts => {
     const { calls, reason, usage } = reading.outcome()

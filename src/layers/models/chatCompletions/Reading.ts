@@ -1,21 +1,14 @@
 /** Reads one answer, streamed or whole, into parts. Plain state: one object per answer. */
 import { Either } from "effect"
-import type { ModelErrorReason, ModelPart, TokenUsage } from "../../../services/agent/ModelRoute.js"
+import type { ModelPart, TokenUsage } from "../../../services/agent/ModelRoute.js"
 import * as ErrorBody from "../ErrorBody.js"
+import { finishReason } from "../FinishReason.js"
+import { malformed, type Trouble } from "../Trouble.js"
 import { ServerSentEvents, type ServerSentEvent } from "../ServerSentEvents.js"
 import { type AssembledCall, ToolCallAssembler } from "./ToolCallAssembler.js"
-import { decodeAnswer, type Delta, finishReason, spokenIn, usageOf } from "./Wire.js"
-
-/** Why an answer cannot be read on. `judge`: what the provider says decides. */
-export interface Trouble {
-  readonly reason: ModelErrorReason | "judge"
-  readonly code: string | null
-  readonly message: string
-}
+import { decodeAnswer, type Delta, spokenIn, usageOf } from "./Wire.js"
 
 const sample = (text: string): string => JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}…` : text)
-
-const malformed = (what: string): Trouble => ({ reason: "malformed_stream", code: null, message: what })
 
 const parse = (text: string): Either.Either<unknown, string> =>
   Either.try({ try: (): unknown => JSON.parse(text), catch: () => text })

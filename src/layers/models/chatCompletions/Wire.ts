@@ -104,27 +104,6 @@ export const spokenIn = (delta: Delta): Spoken => {
   }
 }
 
-/** One vocabulary for why an answer ended: `stop`, `tool_calls`, `length`, `content_filter`, else the server's own word. */
-export const finishReason = (reason: string | null, hasCalls: boolean): string => {
-  switch (reason) {
-    case null:
-    case "":
-    case "stop":
-    case "eos":
-    case "end_turn":
-    case "stop_sequence":
-    case "tool_calls":
-    case "tool_use":
-    case "function_call":
-      return hasCalls ? "tool_calls" : "stop"
-    case "max_tokens":
-    case "max_length":
-      return "length"
-    default:
-      return reason
-  }
-}
-
 /** How a server wants to be asked; learned from its refusals. */
 export interface Dialect {
   readonly stream: boolean

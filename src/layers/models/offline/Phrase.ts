@@ -1,0 +1,147 @@
+/** The offline assistant's words: what it is, and what tools answered (contract §7). Pure. */
+import { Option, Schema } from "effect"
+import type { Message } from "../../../services/session/Transcript.js"
+
+const setUp =
+  "To talk to a real model, put one of these into the home's .env file and restart the gateway: " +
+  "HERMES_MODEL_PROVIDER=anthropic with ANTHROPIC_API_KEY and HERMES_MODEL; openai with OPENAI_API_KEY and HERMES_MODEL; " +
+  "or openai-compatible with HERMES_MODEL_BASE_URL (for example http://127.0.0.1:11434/v1) and HERMES_MODEL."
+
+const who = "I am the built-in offline assistant: a set of rules, not a language model."
+
+/** What it understands, less what no tool is offered for. */
+const abilities: ReadonlyArray<readonly [tool: string | null, line: string]> = [
+  ["terminal", "`run: <command>` runs a command"],
+  ["delegate_task", "`delegate: <goal>` gives a goal to a helper"],
+  ["send_message", "`send <target>: <text>` sends a message; `send list` shows targets"],
+  ["cronjob", "`remind me in 10 minutes to stretch`, `every weekday at 9 tell me to plan the day`"],
+  ["cronjob", "`list reminders`, `cancel reminder <id>`"],
+  ["session_search", "`search: <words>` searches our conversations"],
+  ["search_files", "`search: <words>` searches files"],
+  ["memory", "`remember: <text>` keeps a note"]
+]
+
+const lines = (offered: ReadonlySet<string>): string =>
+  abilities
+    .filter(([tool]) => tool === null || offered.has(tool))
+    .filter(([tool]) => tool !== "search_files" || !offered.has("session_search"))
+    .map(([, line]) => `- ${line}`)
+    .join("\n")
+
+const list = (offered: ReadonlySet<string>): string => {
+  const known = lines(offered)
+  return known === "" ? "No tool is offered to me in this chat." : `What I can do:\n${known}`
+}
+
+export const hello = (offered: ReadonlySet<string>): string => `Hello! ${who}\n\n${list(offered)}\n\n${setUp}`
+
+export const help = (offered: ReadonlySet<string>): string => `${who}\n\n${list(offered)}\n\n${setUp}`
+
+export const unknown = (offered: ReadonlySet<string>): string =>
+  `I cannot answer that. ${who}\n\n${list(offered)}\n\n${setUp}`
+
+export const thanks = "You are welcome."
+
+export const incomplete = (example: string): string => `There is something missing. Write it like this: \`${example}\`.`
+
+/** A request that was understood and cannot be carried out: nothing was done, and it says so. */
+export const notOffered = (what: string, tools: string): string =>
+  `I understood: ${what}. But ${tools} is not offered to me here, so nothing was done. ${who}`
+
+export const noTime =
+  "I understood that something is to be done later, but not when. Write it like this: `remind me in 10 minutes to stretch`, or `every weekday at 9 tell me to plan the day`."
+
+export const noTask = (words: string): string => `I understood ${words}, but not what is to be done then.`
+
+const Terminal = Schema.Struct({
+  output: Schema.optional(Schema.String),
+  stdout: Schema.optional(Schema.String),
+  stderr: Schema.optional(Schema.String),
+  exit_code: Schema.optional(Schema.NullOr(Schema.Number)),
+  exitCode: Schema.optional(Schema.NullOr(Schema.Number)),
+  error: Schema.optional(Schema.NullOr(Schema.String))
+})
+const decodeTerminal = Schema.decodeUnknownOption(Schema.parseJson(Terminal))
+
+const Reports = Schema.Array(Schema.Struct({ status: Schema.String, summary: Schema.String }))
+const decodeReports = Schema.decodeUnknownOption(Schema.parseJson(Reports))
+
+const Said = Schema.Struct({
+  error: Schema.optional(Schema.NullOr(Schema.String)),
+  message: Schema.optional(Schema.NullOr(Schema.String)),
+  text: Schema.optional(Schema.NullOr(Schema.String))
+})
+const decodeSaid = Schema.decodeUnknownOption(Schema.parseJson(Said))
+
+const longest = 8_000
+
+const clipped = (text: string): string =>
+  text.length <= longest
+    ? text
+    : `${text.slice(0, longest / 2)}\n… ${text.length - longest} characters left out …\n${text.slice(-longest / 2)}`
+
+/** A fence longer than any inside, so that output cannot close it. */
+const block = (text: string): string => {
+  const inner = clipped(text.replace(/\s+$/, ""))
+  const ticks = Math.max(3, ...[...inner.matchAll(/`{3,}/g)].map((match) => match[0].length + 1))
+  const fence = "`".repeat(ticks)
+  return inner === "" ? "There was no output." : `${fence}\n${inner}\n${fence}`
+}
+
+const terminal = (text: string): string => {
+  const decoded = decodeTerminal(text)
+  if (Option.isNone(decoded)) return block(text)
+  const { error, exit_code, exitCode, output, stderr, stdout } = decoded.value
+  const printed = output ?? [stdout ?? "", stderr ?? ""].filter((part) => part !== "").join("\n")
+  const code = exit_code ?? exitCode ?? 0
+  return [
+    ...(error === undefined || error === null || error === "" ? [] : [error]),
+    block(printed),
+    ...(code === 0 ? [] : [`Exit code ${code}.`])
+  ].join("\n")
+}
+
+const reports = (text: string): string =>
+  Option.match(decodeReports(text), {
+    onNone: () => clipped(text),
+    onSome: (all) =>
+      all
+        .map(
+          ({ status, summary }, index) =>
+            `${all.length === 1 ? "The helper" : `Helper ${index + 1}`} ${status === "completed" ? "reports" : `ended as ${status}`}:\n${clipped(summary)}`
+        )
+        .join("\n\n")
+  })
+
+const said = (text: string): string =>
+  Option.match(decodeSaid(text), {
+    onNone: () => clipped(text),
+    onSome: ({ error, message, text: words }) => error ?? message ?? words ?? clipped(text)
+  })
+
+type ToolMessage = Extract<Message, { readonly _tag: "tool" }>
+
+const result = (message: ToolMessage): string => {
+  switch (message.disposition) {
+    case "error":
+      return `That did not work: ${clipped(message.text)}`
+    case "cancelled":
+    case "skipped":
+    case "unknown":
+      return clipped(message.text)
+  }
+  switch (message.tool) {
+    case "terminal":
+      return terminal(message.text)
+    case "delegate_task":
+      return reports(message.text)
+    case "search_files":
+    case "session_search":
+      return message.text.trim() === "" ? "Nothing was found." : clipped(message.text)
+    default:
+      return message.text.trim() === "" ? "Done." : said(message.text)
+  }
+}
+
+/** The results of tools as an answer. */
+export const results = (messages: ReadonlyArray<ToolMessage>): string => messages.map(result).join("\n\n")
