@@ -4,7 +4,7 @@ import { type SqlClient, SqlError } from "@effect/sql"
 import { SqliteClient } from "@effect/sql-sqlite-node"
 import { Cause, Clock, Effect, Layer, type ParseResult, Random } from "effect"
 import { Database } from "../../services/state/Database.js"
-import { type StateError, StateLocked, StateUnopened } from "../../services/state/StateError.js"
+import { type StateError, StateLocked, StateReadOnly, StateUnopened } from "../../services/state/StateError.js"
 import * as Checkpointer from "./Checkpointer.js"
 import * as DatabaseFile from "./DatabaseFile.js"
 import * as DirectClient from "./DirectClient.js"
@@ -129,6 +129,18 @@ export const layer = (options: { readonly file: string }): Layer.Layer<Database,
       const checkpointer = yield* Checkpointer.make(options.file)
       return yield* makeDatabase(writer, reader, checkpointer)
     }).pipe(Effect.provide(Reactivity.layer), opening(options.file))
+  )
+
+/** Looks into a database that is there already, and changes nothing: no migration, no checkpoint, no write. */
+export const layerReadOnly = (options: { readonly file: string }): Layer.Layer<Database, StateUnopened> =>
+  Layer.scoped(
+    Database,
+    Effect.map(openReader(options.file), (reader) =>
+      Database.of({
+        write: (operation) => Effect.fail(new StateReadOnly({ operation, detail: "it was opened to be read only" })),
+        read: makeRead(reader)
+      })
+    ).pipe(Effect.provide(Reactivity.layer), opening(options.file))
   )
 
 /** A database that lives as long as its scope and in memory only; writes and reads share its one connection. */
