@@ -40,6 +40,15 @@ export interface Call {
   readonly outcome: string
 }
 
+/** One `getUpdates`: what it confirmed and what it left. */
+export interface Poll {
+  readonly offset: number
+  /** Seconds. */
+  readonly timeout: number
+  /** Updates that were not confirmed by it. */
+  readonly pending: number
+}
+
 export interface Written {
   readonly chat: TelegramChat
   readonly from: TelegramUser
@@ -80,6 +89,8 @@ export interface TelegramServer {
   readonly fault: (method: string, fault: Faults.Fault, options?: Partial<Faults.Planned>) => Effect.Effect<void>
   readonly calls: Recording.Recording<Call>
   readonly posted: (chat: TelegramChat) => Effect.Effect<ReadonlyArray<TelegramMessage>>
+  /** Every poll that was answered or is held open. */
+  readonly polls: Recording.Recording<Poll>
   /** Updates that the bot has not confirmed. */
   readonly pending: Effect.Effect<number>
   /** Closes the port and every connection until {@link up}. */
@@ -128,6 +139,7 @@ export const make = (
     const clock: Clock.Clock = yield* Effect.clock
     const runner = yield* Turn.workerRunner()
     const calls = yield* Recording.make(show)
+    const polls = yield* Recording.make((poll: Poll) => `offset ${poll.offset}, ${poll.pending} pending`, 1_000)
     const world = makeWorld(bot)
     const plan = Faults.makePlan()
     const distortions: Array<(batch: ReadonlyArray<Update>) => ReadonlyArray<unknown>> = []
@@ -190,6 +202,7 @@ export const make = (
       const older = leave()
       if (older !== null && Faults.conflict._tag === "Error") respond(older.response, Faults.conflict.answer)
       const next = batch(offset, limit)
+      polls.add({ offset, timeout, pending: world.pending() })
       if (next.length > 0 || timeout === 0) return respond(response, ok(next))
       const timer = runner.fork(
         Effect.map(Effect.sleep(`${timeout} seconds`), () => {
@@ -317,6 +330,7 @@ export const make = (
       fault: (method, fault, given) =>
         Effect.sync(() => plan.add({ fault, method, chatId: null, times: 1, accepted: false, ...given })),
       calls,
+      polls,
       posted: (chat) => Effect.sync(() => world.posted(chat.id)),
       pending: Effect.sync(() => world.pending()),
       down: Effect.suspend(() => {
