@@ -1,0 +1,210 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, TestClock } from "effect"
+import { SendUncertain } from "../../../src/services/adapter/Adapter.js"
+import * as Notice from "../../../src/services/delivery/Notice.js"
+import { Database } from "../../../src/services/state/Database.js"
+import { at, durable, type Life, life, outgoing, platform, settle } from "./support.js"
+
+const mark = Notice.replyRecovered().text
+const uncertain = new SendUncertain({ platform: "telegram", detail: "read timeout" })
+const hang = () => Effect.never
+
+const stateOf = (gateway: Life) =>
+  Effect.map(gateway.outbox.list({ limit: 100 }), (rows) =>
+    rows.toReversed().map((row) => `${row.resendOf === null ? "" : "copy "}${row.state}`)
+  )
+
+describe("at boot", () => {
+  it.scoped("a reply found on its way is in doubt and is sent once more, marked; nothing else is", () =>
+    Effect.gen(function* () {
+      const chat = platform()
+      const first = yield* life([chat])
+      chat.onSend = hang
+      yield* Effect.fork(first.delivery.deliver(outgoing("1", "the answer")))
+      yield* Effect.fork(
+        first.delivery.deliver(outgoing("2", "a notice", { cause: { kind: "notice", id: "n" }, replyToPerson: false }))
+      )
+      yield* settle
+      yield* first.kill
+      chat.onSend = (_message, arrives) => arrives
+      const second = yield* life([chat])
+      assert.deepStrictEqual(yield* second.delivery.recover, { sent: 1, unknown: 2, resent: 1 })
+      assert.deepStrictEqual(
+        chat.posted.map((posted) => posted.text),
+        [`${mark}\n\nthe answer`]
+      )
+      assert.deepStrictEqual(yield* stateOf(second), ["unknown", "unknown", "copy sent"])
+      const rows = yield* second.outbox.list({ limit: 10 })
+      const copy = rows.find((row) => row.resendOf !== null)
+      const original = rows.find((row) => row.id === copy?.resendOf)
+      assert.deepInclude(
+        { ...copy },
+        {
+          cause: original?.cause ?? { kind: "turn", id: "" },
+          via: "origin",
+          part: 1,
+          replyToPerson: true
+        }
+      )
+      yield* second.stop
+      const third = yield* life([chat])
+      assert.deepStrictEqual(yield* third.delivery.recover, { sent: 0, unknown: 0, resent: 0 })
+      assert.lengthOf(chat.posted, 1)
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("a copy that is in doubt itself has no copy", () =>
+    Effect.gen(function* () {
+      const chat = platform()
+      const first = yield* life([chat])
+      chat.onSend = hang
+      yield* Effect.fork(first.delivery.deliver(outgoing("1", "the answer")))
+      yield* settle
+      yield* first.kill
+      const second = yield* life([chat])
+      yield* Effect.fork(second.delivery.recover)
+      yield* settle
+      assert.deepStrictEqual(yield* stateOf(second), ["unknown", "copy sending"])
+      yield* second.kill
+      const third = yield* life([chat])
+      assert.deepStrictEqual(yield* third.delivery.recover, { sent: 0, unknown: 1, resent: 0 })
+      assert.deepStrictEqual(yield* stateOf(third), ["unknown", "copy unknown"])
+      assert.lengthOf(chat.calls, 2)
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("a reply that a read timeout left in doubt is copied once, not while the gateway runs", () =>
+    Effect.gen(function* () {
+      const chat = platform()
+      const first = yield* life([chat])
+      yield* first.delivery.recover
+      chat.onSend = (_message, arrives) => Effect.zipRight(arrives, Effect.fail(uncertain))
+      yield* first.delivery.deliver(outgoing("1", "the answer"))
+      yield* first.delivery.deliver(outgoing("1", "not for a person", { replyToPerson: false }))
+      yield* TestClock.adjust("1 hours")
+      yield* settle
+      assert.lengthOf(chat.calls, 2)
+      yield* first.stop
+      for (const expected of [1, 0]) {
+        const next = yield* life([chat])
+        assert.strictEqual((yield* next.delivery.recover).resent, expected)
+        yield* next.stop
+      }
+      assert.strictEqual(chat.posted.at(-1)?.text, `${mark}\n\nthe answer`)
+      assert.lengthOf(chat.calls, 3)
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("what was stopped before it was begun goes as it is, in order", () =>
+    Effect.gen(function* () {
+      const chat = platform()
+      const first = yield* life([chat])
+      chat.onSend = hang
+      for (const text of ["begun", "second", "third"]) {
+        yield* Effect.fork(first.delivery.deliver(outgoing("1", text)))
+        yield* settle
+      }
+      yield* first.stop
+      assert.deepStrictEqual(yield* stateOf(first), ["sending", "pending", "pending"])
+      chat.onSend = (_message, arrives) => arrives
+      const second = yield* life([chat])
+      assert.deepStrictEqual(yield* second.delivery.recover, { sent: 3, unknown: 1, resent: 1 })
+      assert.deepStrictEqual(
+        chat.posted.map((posted) => posted.text),
+        [`${mark}\n\nbegun`, "second", "third"]
+      )
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("the parts after the one that was on its way go as they are", () =>
+    Effect.gen(function* () {
+      const chat = platform("telegram", { maxMessageLength: 200 })
+      const first = yield* life([chat])
+      chat.onSend = (message, arrives) => (message.text.includes("(2/") ? Effect.never : arrives)
+      yield* Effect.fork(first.delivery.deliver(outgoing("1", "several words ".repeat(40))))
+      yield* settle
+      yield* first.stop
+      chat.onSend = (_message, arrives) => arrives
+      const second = yield* life([chat])
+      yield* second.delivery.recover
+      const rows = new Map((yield* second.outbox.list({ limit: 20 })).map((row) => [row.id, row]))
+      const carried = [...new Set(chat.posted.map((posted) => posted.deliveryId))].map((id) => rows.get(id))
+      assert.deepStrictEqual(
+        carried.map((row) => [row?.part, row?.resendOf !== null]),
+        Array.from({ length: rows.size - 1 }, (_, index) => [index + 1, index === 1])
+      )
+      assert.isTrue(carried.every((row) => row?.state === "sent"))
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("a text that stands in a transcript needs no copy where that is its proof", () =>
+    Effect.gen(function* () {
+      const page = platform("web", { platformIds: false })
+      const first = yield* life([page])
+      page.onSend = hang
+      yield* Effect.fork(
+        first.delivery.deliver(outgoing("", "the answer", { address: at("ses_1", null, "web"), transcriptId: 5 }))
+      )
+      yield* settle
+      yield* first.kill
+      const second = yield* life([page])
+      assert.deepStrictEqual(yield* second.delivery.recover, { sent: 0, unknown: 0, resent: 0 })
+      const [row] = yield* second.outbox.list({ limit: 1 })
+      assert.deepInclude({ ...row }, { state: "sent", platformMessageId: "5" })
+      assert.lengthOf(page.calls, 1)
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("a copy that the notice makes too long for the platform is two messages of one row", () =>
+    Effect.gen(function* () {
+      const chat = platform()
+      const first = yield* life([chat])
+      chat.onSend = hang
+      const full = "x ".repeat(2_048)
+      yield* Effect.fork(first.delivery.deliver(outgoing("1", full)))
+      yield* settle
+      yield* first.kill
+      chat.onSend = (_message, arrives) => arrives
+      const second = yield* life([chat])
+      yield* second.delivery.recover
+      assert.lengthOf(chat.posted, 2)
+      assert.isTrue(chat.posted.every((posted) => posted.text.length <= 4_096))
+      assert.isTrue(chat.posted[0]?.text.startsWith(mark))
+      assert.deepStrictEqual(yield* stateOf(second), ["unknown", "copy sent"])
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("what is over a day old is in doubt and stays so", () =>
+    Effect.gen(function* () {
+      const chat = platform()
+      const first = yield* life([chat])
+      chat.onSend = hang
+      yield* Effect.fork(first.delivery.deliver(outgoing("1", "the answer")))
+      yield* settle
+      yield* first.kill
+      yield* TestClock.adjust("25 hours")
+      const second = yield* life([chat])
+      assert.deepStrictEqual(yield* second.delivery.recover, { sent: 0, unknown: 1, resent: 0 })
+      assert.lengthOf(chat.posted, 0)
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("what this process is sending itself is left alone", () =>
+    Effect.gen(function* () {
+      const chat = platform()
+      const gateway = yield* life([chat])
+      const database = yield* Database
+      const gate = yield* Deferred.make<void>()
+      chat.onSend = (_message, arrives) => Effect.zipRight(Deferred.await(gate), arrives)
+      const sending = yield* Effect.fork(gateway.delivery.deliver(outgoing("1", "under way")))
+      const step = yield* gateway.delivery.prepare(outgoing("2", "prepared"))
+      const rows = yield* database.write("answer", step(null))
+      yield* settle
+      assert.deepStrictEqual(yield* gateway.delivery.recover, { sent: 0, unknown: 0, resent: 0 })
+      yield* Deferred.succeed(gate, undefined)
+      assert.isTrue((yield* Fiber.join(sending)).ok)
+      assert.isTrue((yield* gateway.delivery.dispatch(rows)).ok)
+      assert.lengthOf(chat.posted, 2)
+    }).pipe(Effect.provide(durable))
+  )
+})
