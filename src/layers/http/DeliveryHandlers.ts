@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import type { Address } from "../../fibers/DeliveryOrigin.js"
 import { ChannelDirectory } from "../../services/adapter/ChannelDirectory.js"
 import { Api } from "../../services/api/Api.js"
-import { badGateway } from "../../services/api/ApiError.js"
+import { badGateway, notFound } from "../../services/api/ApiError.js"
 import { Caller } from "../../services/api/Caller.js"
 import { deliveryView, type TargetView } from "../../services/api/Deliveries.js"
 import { Delivery } from "../../services/delivery/Delivery.js"
@@ -59,6 +59,13 @@ export const layer = HttpApiBuilder.group(Api, "deliveries", (handlers) =>
         answered(
           Effect.map(outbox.list({ limit, ...(state === undefined ? {} : { state }) }), (rows) =>
             rows.map(deliveryView)
+          )
+        )
+      )
+      .handle("get", ({ path }) =>
+        answered(
+          Effect.flatMap(outbox.get(path.id), (row) =>
+            row === null ? Effect.fail(notFound(`there is no delivery ${path.id}`)) : Effect.succeed(deliveryView(row))
           )
         )
       )

@@ -4,9 +4,9 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import { Schema } from "effect"
 import { CauseKind, type DeliveryRow, DeliveryState, Via } from "../delivery/Outbox.js"
 import { Instant } from "../operation/Instant.js"
-import { BadGateway } from "./ApiError.js"
+import { BadGateway, NotFound } from "./ApiError.js"
 import { Authentication } from "./Caller.js"
-import { Limit } from "./Parameters.js"
+import { Limit, PathText } from "./Parameters.js"
 
 const text = Schema.NullOr(Schema.String)
 
@@ -76,6 +76,12 @@ export const Deliveries = HttpApiGroup.make("deliveries")
     HttpApiEndpoint.get("list", "/api/deliveries")
       .setUrlParams(Schema.Struct({ state: Schema.optional(DeliveryState), limit: Limit(50, 500) }))
       .addSuccess(Schema.Array(DeliveryView))
+  )
+  .add(
+    HttpApiEndpoint.get("get", "/api/deliveries/:id")
+      .setPath(Schema.Struct({ id: PathText }))
+      .addSuccess(DeliveryView)
+      .addError(NotFound)
   )
   .add(
     HttpApiEndpoint.post("send", "/api/send")
