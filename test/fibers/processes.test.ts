@@ -60,7 +60,7 @@ const both = Layer.merge(
   workerThread({ ...poisoned("foreign"), HERMES_CRON_SESSION: "1" })
 )
 
-layer(both, { excludeTestServices: true })("elsewhere", (it) => {
+layer(both, { excludeTestServices: true, timeout: "2 minutes" })("elsewhere", (it) => {
   for (const [name, tag] of places) {
     describe(name, () => {
       it.effect("before any parcel it is what its environment says", () =>

@@ -269,7 +269,7 @@ const mutants: ReadonlyArray<readonly [name: string, broken: Partial<Doors>]> = 
   ["a shared value is computed by who comes first", { cached: (self) => Effect.cached(self) }]
 ]
 
-layer(edges, { excludeTestServices: true, timeout: "30 seconds" })("random ways", (it) => {
+layer(edges, { excludeTestServices: true, timeout: "2 minutes" })("random ways", (it) => {
   it.effect("carry their marker, origin and identity to the end, and no worker holds a turn", () =>
     Effect.gen(function* () {
       const figures = noFigures()
