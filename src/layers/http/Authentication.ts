@@ -18,7 +18,7 @@ const nothing: Environment = {}
 const forwardedOf = (header: string | undefined): Effect.Effect<Environment, ApiError> =>
   header === undefined
     ? Effect.succeed(nothing)
-    : Schema.decodeUnknown(Forwarded)(header).pipe(
+    : Schema.decodeUnknown(Forwarded, { onExcessProperty: "error" })(header).pipe(
         Effect.mapError(() =>
           badRequest("invalid_context", `the ${contextHeader} header is not a JSON object of HERMES_* names and texts`)
         )

@@ -22,6 +22,9 @@ export interface Options {
   readonly environment: Environment
 }
 
+/** The code of an answer that no gateway gives. */
+export const notTheGateway = "not_the_gateway"
+
 /** A connection or an answer that is none of ours. */
 export type ClientError = ApiError | HttpClientError | ParseResult.ParseError
 
@@ -46,7 +49,7 @@ export const dataOf = <E>(text: Stream.Stream<string, E>): Stream.Stream<string,
 const failureOf = (response: HttpClientResponse): Effect.Effect<never, ApiError | HttpClientError> =>
   Effect.flatMap(response.text, (text) =>
     decodeFailure(text).pipe(
-      Effect.mapError(() => badGateway("not_the_gateway", `${response.status}: this is not the answer of a gateway`)),
+      Effect.mapError(() => badGateway(notTheGateway, `${response.status}: this is not the answer of a gateway`)),
       Effect.flatMap(({ error }) => Effect.fail(new ApiError({ status: response.status, ...error })))
     )
   )

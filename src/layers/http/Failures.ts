@@ -64,13 +64,16 @@ const ofDecode = (error: HttpApiDecodeError): ApiError => {
   )
 }
 
+/** How an error is told to the operator: a fault with its cause, what is behind the gateway in a line, a caller's mistake not at all. */
+export type Told = "fault" | "line" | "nothing"
+
 /** The answer to a request that failed; null when the request was given up and nobody waits for an answer. */
-export const ofCause = (cause: Cause.Cause<unknown>): { readonly error: ApiError; readonly logged: boolean } | null => {
+export const ofCause = (cause: Cause.Cause<unknown>): { readonly error: ApiError; readonly told: Told } | null => {
   if (Cause.isInterruptedOnly(cause)) return null
   const failure = Cause.squash(cause)
-  if (failure instanceof ApiError) return { error: failure, logged: failure.status >= 500 }
-  if (failure instanceof HttpApiDecodeError) return { error: ofDecode(failure), logged: false }
+  if (failure instanceof ApiError) return { error: failure, told: failure.status >= 500 ? "line" : "nothing" }
+  if (failure instanceof HttpApiDecodeError) return { error: ofDecode(failure), told: "nothing" }
   if (failure instanceof HttpServerError.RequestError)
-    return { error: Errors.badRequest("invalid_request", "the request cannot be read"), logged: false }
-  return { error: Errors.internal, logged: true }
+    return { error: Errors.badRequest("invalid_request", "the request cannot be read"), told: "nothing" }
+  return { error: Errors.internal, told: "fault" }
 }

@@ -11,7 +11,7 @@ import { Settings } from "../../services/operation/Settings.js"
 import type { Authenticate } from "./Authentication.js"
 import * as Authentication from "./Authentication.js"
 import * as Body from "./Body.js"
-import { ofCause } from "./Failures.js"
+import { ofCause, type Told } from "./Failures.js"
 import * as Guard from "./Guard.js"
 import * as Keyring from "./Keyring.js"
 import * as Routes from "./Routes.js"
@@ -67,17 +67,21 @@ const shape =
     if (Cause.squash(cause) instanceof RouteNotFound) return unrouted(parts, request)
     const said = ofCause(cause)
     if (said === null) return Effect.interrupt
-    const response = failed(said.error)
-    return said.logged
-      ? Effect.as(
-          Effect.annotateLogs(Effect.logError("a request failed", cause), {
-            method: request.method,
-            path: pathOf(request)
-          }),
-          response
-        )
-      : Effect.succeed(response)
+    return Effect.as(report(said, cause, request), failed(said.error))
   }
+
+const report = (
+  { error, told }: { readonly error: ApiError; readonly told: Told },
+  cause: Cause.Cause<unknown>,
+  request: HttpServerRequest.HttpServerRequest
+): Effect.Effect<void> => {
+  if (told === "nothing") return Effect.void
+  const line =
+    told === "fault"
+      ? Effect.logError("a request failed", cause)
+      : Effect.logWarning(`a request was not done (${error.code}): ${error.message}`)
+  return Effect.annotateLogs(line, { method: request.method, path: pathOf(request) })
+}
 
 /** Without the query, which may hold what is nobody's business. */
 const pathOf = (request: HttpServerRequest.HttpServerRequest): string => request.url.split("?", 1)[0] ?? ""

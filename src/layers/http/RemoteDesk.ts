@@ -1,0 +1,61 @@
+import type { HttpClient } from "@effect/platform/HttpClient"
+import { Effect, Layer } from "effect"
+import { Desk, type DeskError, GatewayUnreachable, Refused } from "../../services/operation/Desk.js"
+import * as Client from "./Client.js"
+
+/** A send may take its platform's time. */
+const patience = "90 seconds"
+
+type Failure = Client.ClientError | { readonly _tag: "HttpApiDecodeError"; readonly message: string }
+
+/** What an error of the client means at the desk: a refusal, or no answer of a gateway. */
+export const deskError =
+  (url: string) =>
+  (error: Failure): DeskError =>
+    error._tag === "ApiError" && error.code !== Client.notTheGateway
+      ? new Refused({ code: error.code, text: error.message })
+      : new GatewayUnreachable({ url, detail: error.message })
+
+/** The desk of a home whose gateway runs: every call is a request to its API, with the home's key. */
+export const layer = (options: Client.Options): Layer.Layer<Desk, never, HttpClient> =>
+  Layer.effect(
+    Desk,
+    Effect.map(Client.make(options), (client) => {
+      const asked = <A, E extends Failure>(call: Effect.Effect<A, E>): Effect.Effect<A, DeskError> =>
+        call.pipe(
+          Effect.mapError(deskError(options.url)),
+          Effect.timeoutFail({
+            duration: patience,
+            onTimeout: () => new GatewayUnreachable({ url: options.url, detail: `no answer within ${patience}` })
+          })
+        )
+      return Desk.of({
+        sessions: {
+          list: ({ limit, before }) =>
+            asked(client.sessions.list({ urlParams: { limit, ...(before === undefined ? {} : { before }) } })),
+          get: (id) => asked(client.sessions.get({ path: { id } })),
+          messages: (id, { limit }) => asked(client.sessions.messages({ path: { id }, urlParams: { limit } })),
+          rename: (id, title) => asked(client.sessions.update({ path: { id }, payload: { title } })),
+          remove: (id) => asked(client.sessions.remove({ path: { id } }))
+        },
+        deliveries: {
+          list: ({ limit, state }) =>
+            asked(client.deliveries.list({ urlParams: { limit, ...(state === undefined ? {} : { state }) } })),
+          get: (id) => asked(client.deliveries.get({ path: { id } })),
+          targets: asked(client.deliveries.targets({})),
+          send: (target, text) => asked(client.deliveries.send({ payload: { target, text } }))
+        },
+        approvals: {
+          list: ({ limit, open }) =>
+            asked(client.approvals.list({ urlParams: { limit, ...(open ? { state: "open" as const } : {}) } })),
+          answer: (id, payload) => asked(client.approvals.answer({ path: { id }, payload }))
+        },
+        pairing: {
+          list: asked(client.pairing.list({})),
+          approve: (platform, code) => asked(client.pairing.approve({ payload: { platform, code } })),
+          revoke: (platform, userId) =>
+            Effect.map(asked(client.pairing.revoke({ payload: { platform, userId } })), ({ revoked }) => revoked)
+        }
+      })
+    })
+  )

@@ -1,0 +1,428 @@
+/** A server on a real port over real stores; only the agent behind admission is played. */
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { Clock, Context, Effect, Layer, Redacted, Scope } from "effect"
+import { mkdirSync, writeFileSync } from "node:fs"
+import http from "node:http"
+import net from "node:net"
+import path from "node:path"
+import * as AmbientEnvironment from "../../../src/fibers/AmbientEnvironment.js"
+import * as Turn from "../../../src/fibers/Turn.js"
+import * as Registry from "../../../src/layers/adapter/AdapterRegistry.js"
+import * as DeliveryLayer from "../../../src/layers/delivery/Delivery.js"
+import * as TargetResolverLayer from "../../../src/layers/delivery/TargetResolver.js"
+import * as Server from "../../../src/layers/http/Server.js"
+import * as IdsLayer from "../../../src/layers/node/Ids.js"
+import * as ActivityLayer from "../../../src/layers/operation/Activity.js"
+import * as DrainLayer from "../../../src/layers/operation/Drain.js"
+import * as HealthLayer from "../../../src/layers/operation/Health.js"
+import * as ChannelDirectoryLayer from "../../../src/layers/sqlite/ChannelDirectory.js"
+import * as HomeChannelsLayer from "../../../src/layers/sqlite/HomeChannels.js"
+import * as InboxLayer from "../../../src/layers/sqlite/Inbox.js"
+import * as OutboxLayer from "../../../src/layers/sqlite/Outbox.js"
+import * as SessionStoreLayer from "../../../src/layers/sqlite/SessionStore.js"
+import * as TranscriptLayer from "../../../src/layers/sqlite/Transcript.js"
+import * as WebAdapter from "../../../src/layers/web/Adapter.js"
+import { ApiServer, type ApiServerError } from "../../../src/services/api/ApiServer.js"
+import { ApprovalRow, Approvals, NothingToAnswer } from "../../../src/services/approval/Approval.js"
+import { Admission, type Receipt } from "../../../src/services/conversation/Admission.js"
+import { Conversations } from "../../../src/services/conversation/Conversations.js"
+import { Inbox, type InboxState } from "../../../src/services/conversation/Inbox.js"
+import type { Arrival, InboundEvent } from "../../../src/services/conversation/InboundEvent.js"
+import { Pairing, PairingRefused } from "../../../src/services/conversation/Pairing.js"
+import { Redactor, make as redactor } from "../../../src/services/delivery/Redactor.js"
+import { Activity, type ActivityEvent } from "../../../src/services/operation/Activity.js"
+import { Settings, type SettingsShape } from "../../../src/services/operation/Settings.js"
+import { sessionKey } from "../../../src/services/session/SessionKey.js"
+import { SessionStore } from "../../../src/services/session/SessionStore.js"
+import { Transcript } from "../../../src/services/session/Transcript.js"
+import { Database } from "../../../src/services/state/Database.js"
+import { AdapterRegistry } from "../../../src/services/adapter/AdapterRegistry.js"
+import { platform, type Platform } from "../delivery/support.js"
+import { folder, layerMemory } from "../sqlite/temporary.js"
+import { settings } from "../support/hands.js"
+
+export const key = "the-key-of-this-home"
+
+/** Without the instant: the stage fills it in. */
+type Unstamped<E> = E extends ActivityEvent ? Omit<E, "at"> : never
+
+/** What an act of the played agent can do. */
+export interface Stage {
+  readonly event: InboundEvent
+  readonly eventId: string
+  readonly turnId: string
+  readonly sessionKey: string
+  readonly publish: (event: Unstamped<ActivityEvent>) => Effect.Effect<void>
+  readonly place: { readonly sessionKey: string; readonly sessionId: string; readonly turnId: string }
+  readonly say: (text: string) => Effect.Effect<void>
+  readonly settle: (state: InboxState) => Effect.Effect<void>
+  readonly end: (text: string, outcome?: string) => Effect.Effect<void>
+}
+
+export type Act = (stage: Stage) => Effect.Effect<void, never, Scope.Scope>
+
+/** Answers with what was said, in two pieces. */
+export const echo: Act = ({ event, say, end }) =>
+  Effect.gen(function* () {
+    const text = `You said: ${event.text}`
+    yield* say(text.slice(0, 5))
+    yield* say(text.slice(5))
+    yield* end(text)
+  })
+
+export interface Accepted {
+  readonly event: InboundEvent
+  readonly arrival: Arrival
+  /** What the fiber that called admission carried. */
+  readonly facts: Turn.Facts
+}
+
+export interface Theatre {
+  readonly accepted: Array<Accepted>
+  readonly stopped: Array<string>
+  readonly answers: Array<{ readonly id: string | null; readonly approve: boolean; readonly by: string }>
+  readonly pairings: Array<string>
+  act: Act
+  receipt: Receipt | null
+  open: ReadonlyArray<ApprovalRow>
+}
+
+export class Play extends Context.Tag("test/Play")<Play, Theatre>() {}
+
+const theatre = Layer.sync(Play, (): Theatre => ({
+  accepted: [],
+  stopped: [],
+  answers: [],
+  pairings: [],
+  act: echo,
+  receipt: null,
+  open: []
+}))
+
+const admission = Layer.scoped(
+  Admission,
+  Effect.gen(function* () {
+    const play = yield* Play
+    const inbox = yield* Inbox
+    const activity = yield* Activity
+    const transcript = yield* Transcript
+    const sessions = yield* SessionStore
+    const database = yield* Database
+    const scope = yield* Effect.scope
+
+    const perform = (event: InboundEvent, eventId: string, key: string) =>
+      Effect.gen(function* () {
+        const turnId = `turn_of_${eventId}`
+        const session = yield* sessions.get(event.sessionId ?? "")
+        if (session === null) return
+        const place = { sessionKey: key, sessionId: session.id as string, turnId }
+        const publish: Stage["publish"] = (said) =>
+          Effect.flatMap(Clock.currentTimeMillis, (at) => activity.publish({ ...said, at } as ActivityEvent))
+        const settle: Stage["settle"] = (state) =>
+          Effect.orDie(database.write("test.settle", inbox.settle(eventId, state, turnId)))
+        yield* settle("running")
+        yield* publish({ _tag: "turn.started", ...place, eventId, parentTurnId: null, platform: event.source.platform })
+        const end: Stage["end"] = (text, outcome = "answered") =>
+          Effect.gen(function* () {
+            yield* database.write(
+              "test.answer",
+              Effect.zipRight(
+                inbox.settle(eventId, "answered", turnId),
+                transcript.append(session.id, turnId, [
+                  { _tag: "user", text: event.text, platformMessageId: null },
+                  { _tag: "assistant", text, reasoning: null, toolCalls: [], finishReason: "stop" }
+                ])
+              )
+            )
+            yield* publish({
+              _tag: "turn.ended",
+              ...place,
+              eventId,
+              outcome,
+              text,
+              usage: { inputTokens: 7, outputTokens: 5, cacheReadTokens: 2, cacheWriteTokens: 0, reasoningTokens: 0 }
+            })
+          }).pipe(Effect.orDie)
+        yield* play.act({
+          event,
+          eventId,
+          turnId,
+          sessionKey: key,
+          publish,
+          place,
+          say: (text) => publish({ _tag: "text.delta", ...place, text }),
+          settle,
+          end
+        })
+      }).pipe(Effect.scoped, Effect.orDie)
+
+    return Admission.of({
+      accept: (event, arrival) =>
+        Effect.gen(function* () {
+          play.accepted.push({ event, arrival, facts: yield* Turn.peek })
+          if (play.receipt !== null) return play.receipt
+          const key = sessionKey(event.source, { groupSessionsPerUser: true, threadSessionsPerUser: false })
+          const entry = yield* inbox.accept(key, event, arrival)
+          if (entry === null) return { _tag: "Duplicate" } as const
+          yield* Turn.forkWorker(perform(event, entry.id, key)).pipe(Effect.provideService(Scope.Scope, scope))
+          return { _tag: "Accepted", eventId: entry.id, sessionKey: key } as const
+        }),
+      press: () => Effect.succeed({ _tag: "Ignored", rule: "no buttons here" })
+    })
+  })
+)
+
+const conversations = Layer.effect(
+  Conversations,
+  Effect.map(Play, (play) =>
+    Conversations.of({
+      offer: () => Effect.void,
+      reserve: () => Effect.succeed(true),
+      release: () => Effect.void,
+      resume: () => Effect.void,
+      stop: (key) => Effect.sync(() => play.stopped.push(key) > 0),
+      views: Effect.succeed([]),
+      recover: () => Effect.succeed({ resumed: 0, begun: 0, suspended: 0 }),
+      interruptAll: Effect.void
+    })
+  )
+)
+
+const approvals = Layer.effect(
+  Approvals,
+  Effect.map(Play, (play) =>
+    Approvals.of({
+      authorize: () => () => Effect.dieMessage("nothing is asked here"),
+      unasked: () => () => Effect.dieMessage("nothing is asked here"),
+      answer: ({ id, approve, by }) =>
+        Effect.gen(function* () {
+          const row = play.open.find((open) => open.id === id)
+          if (row === undefined) return yield* new NothingToAnswer({ reference: id ?? "" })
+          play.answers.push({ id, approve, by })
+          return new ApprovalRow({ ...row, state: approve ? "approved" : "denied", by, answeredAt: row.askedAt + 1 })
+        }),
+      open: () => Effect.sync(() => play.open),
+      list: () => Effect.sync(() => play.open),
+      cancelTurn: () => Effect.void
+    })
+  )
+)
+
+const pairing = Layer.effect(
+  Pairing,
+  Effect.map(Play, (play) =>
+    Pairing.of({
+      offer: () => Effect.succeed({ _tag: "Limited", tell: false }),
+      isPaired: () => Effect.succeed(false),
+      approve: (name, code) =>
+        Effect.suspend(() => {
+          if (code !== "ABCD2345") return new PairingRefused({ detail: `no open request has the code ${code}` })
+          play.pairings.push(code)
+          return Effect.succeed({ platform: name, userId: "7", userName: null, approvedAt: 0 })
+        }),
+      revoke: (_, userId) => Effect.succeed(userId === "7"),
+      list: Effect.succeed({
+        pending: [{ platform: "telegram", userId: "7", userName: "Ann", requestedAt: 0, expiresAt: 3_600_000 }],
+        paired: []
+      })
+    })
+  )
+)
+
+export class Telegram extends Context.Tag("test/Telegram")<Telegram, Platform>() {}
+
+const telegram = Layer.scoped(
+  Telegram,
+  Effect.gen(function* () {
+    const registry = yield* AdapterRegistry
+    const played = platform("telegram")
+    yield* registry.register(played.adapter)
+    return played
+  })
+)
+
+const stores = Layer.mergeAll(
+  SessionStoreLayer.layer,
+  TranscriptLayer.layer,
+  InboxLayer.layer,
+  OutboxLayer.layer,
+  HomeChannelsLayer.layer,
+  ChannelDirectoryLayer.layer
+).pipe(Layer.provideMerge(Layer.mergeAll(layerMemory, IdsLayer.layer)))
+
+const page = Effect.map(folder, (home) => {
+  const directory = path.join(home, "page")
+  mkdirSync(directory)
+  writeFileSync(path.join(directory, "index.html"), "<!doctype html><title>hermes</title>")
+  writeFileSync(path.join(directory, "app.js"), "export {}\n")
+  writeFileSync(path.join(directory, "app.css"), "body {}\n")
+  return directory
+})
+
+export const settingsWith = (changes: Partial<SettingsShape["apiServer"]>): SettingsShape => {
+  const usual = settings("/nonexistent")
+  return {
+    ...usual,
+    apiServer: { ...usual.apiServer, port: 0, key: Redacted.make(key), ...changes }
+  }
+}
+
+const base = (changes: Partial<SettingsShape["apiServer"]>) =>
+  Layer.mergeAll(
+    theatre,
+    stores,
+    ActivityLayer.layer,
+    DrainLayer.layer,
+    Registry.layer,
+    Layer.succeed(Redactor, redactor([])),
+    AmbientEnvironment.layer({}),
+    NodeHttpServer.layerContext
+  ).pipe(Layer.provideMerge(Layer.succeed(Settings, settingsWith(changes))))
+
+/** Everything but the server. */
+export const backstage = (changes: Partial<SettingsShape["apiServer"]> = {}) =>
+  Layer.mergeAll(
+    HealthLayer.layer({
+      version: "1.2.3",
+      jobs: Effect.succeed({ scheduled: 0, next: null }),
+      paused: Effect.succeed(false)
+    }),
+    admission,
+    approvals,
+    pairing,
+    telegram,
+    WebAdapter.layer,
+    TargetResolverLayer.layer,
+    DeliveryLayer.layer
+  ).pipe(Layer.provideMerge(conversations), Layer.provideMerge(base(changes)))
+
+export const server = (changes: Partial<SettingsShape["apiServer"]> = {}) =>
+  Layer.unwrapScoped(Effect.map(page, (pageDirectory) => Server.layer({ pageDirectory }))).pipe(
+    Layer.provideMerge(backstage(changes))
+  )
+
+export type Everything = Layer.Layer.Success<ReturnType<typeof server>>
+
+/** Runs a test with a server of its own. */
+export const withServer =
+  (changes: Partial<SettingsShape["apiServer"]> = {}) =>
+  <A, E>(self: Effect.Effect<A, E, Everything | Scope.Scope>): Effect.Effect<A, E | ApiServerError, Scope.Scope> =>
+    Effect.provide(self, server(changes))
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  readonly json: unknown
+}
+
+export interface Ask {
+  readonly method?: string
+  readonly body?: unknown
+  readonly raw?: string | Uint8Array<ArrayBuffer>
+  readonly headers?: Record<string, string>
+  /** Null: without a key. */
+  readonly key?: string | null
+}
+
+export const fetching = (url: string, ask: Ask): Promise<Response> =>
+  fetch(url, {
+    method: ask.method ?? (ask.body === undefined && ask.raw === undefined ? "GET" : "POST"),
+    headers: {
+      ...(ask.key === null ? {} : { authorization: `Bearer ${ask.key ?? key}` }),
+      ...(ask.body === undefined ? {} : { "content-type": "application/json" }),
+      ...ask.headers
+    },
+    ...(ask.raw !== undefined ? { body: ask.raw } : ask.body !== undefined ? { body: JSON.stringify(ask.body) } : {})
+  })
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+export const ask = (at: string, how: Ask = {}): Effect.Effect<Answer, never, ApiServer> =>
+  Effect.flatMap(ApiServer, ({ url }) =>
+    Effect.promise(async () => {
+      const response = await fetching(`${url}${at}`, how)
+      const text = await response.text()
+      return { status: response.status, headers: response.headers, text, json: parsed(text) }
+    })
+  )
+
+export interface Raw {
+  readonly method?: string
+  readonly path?: string
+  readonly headers?: http.OutgoingHttpHeaders
+  readonly chunks?: ReadonlyArray<string | Uint8Array>
+}
+
+/** As `ask`, with headers that `fetch` does not let through and a body in pieces. */
+export const rawAsk = (raw: Raw): Effect.Effect<Answer, never, ApiServer> =>
+  Effect.flatMap(ApiServer, ({ port }) =>
+    Effect.async<Answer>((resume) => {
+      const request = http.request(
+        {
+          host: "127.0.0.1",
+          port,
+          method: raw.method ?? "GET",
+          path: raw.path ?? "/health",
+          headers: { authorization: `Bearer ${key}`, ...raw.headers },
+          agent: false
+        },
+        (response) => {
+          const pieces: Array<Buffer> = []
+          response.on("data", (piece: Buffer) => pieces.push(piece))
+          response.on("end", () => {
+            const text = Buffer.concat(pieces).toString()
+            const headers = new Headers()
+            for (const [name, value] of Object.entries(response.headers)) headers.set(name, String(value))
+            resume(Effect.succeed({ status: response.statusCode ?? 0, headers, text, json: parsed(text) }))
+          })
+        }
+      )
+      request.on("error", (error) => resume(Effect.die(error)))
+      for (const chunk of raw.chunks ?? []) request.write(chunk)
+      request.end()
+    })
+  )
+
+/** Bytes as they are, and all that comes back until the server hangs up. */
+export const wire = (bytes: string): Effect.Effect<string, never, ApiServer> =>
+  Effect.flatMap(ApiServer, ({ port }) =>
+    Effect.async<string>((resume) => {
+      let heard = ""
+      const socket = net.connect(port, "127.0.0.1", () => socket.write(bytes))
+      socket.on("data", (piece) => (heard += piece.toString()))
+      socket.on("close", () => resume(Effect.succeed(heard)))
+      socket.on("error", () => undefined)
+    })
+  )
+
+/** The `data:` lines of a stream of events, as they come; ends with the stream or when `enough` says so. */
+export const readEvents = (
+  response: Response,
+  enough: (seen: ReadonlyArray<string>) => boolean = () => false
+): Promise<ReadonlyArray<string>> =>
+  (async () => {
+    const seen: Array<string> = []
+    let rest = ""
+    const reader = response.body?.getReader()
+    const decoder = new TextDecoder()
+    while (reader !== undefined) {
+      const { value, done } = await reader.read()
+      if (done) break
+      rest += decoder.decode(value, { stream: true })
+      const lines = rest.split("\n\n")
+      rest = lines.pop() ?? ""
+      for (const line of lines) if (line.startsWith("data: ")) seen.push(line.slice("data: ".length))
+      if (enough(seen)) {
+        await reader.cancel()
+        break
+      }
+    }
+    return seen
+  })()
