@@ -94,8 +94,7 @@ const wholeStart = (bytes: Uint8Array): number => {
 const sequences =
   // eslint-disable-next-line no-control-regex -- terminal sequences are what is taken out
   /\u001b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\u0007\u001b]{0,4096}(?:\u0007|\u001b\\)|[PX^_][^\u001b]{0,4096}\u001b\\|[ -/]{0,8}[0-~])/g
-// eslint-disable-next-line no-control-regex -- control characters are what is taken out
-const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u0080-\u009f]/g
+const controls = /(?![\n\t])\p{Cc}/gu
 
 /** Without terminal sequences and control characters; of a line that was written over, what stood there last. */
 export const readable = (text: string): string =>

@@ -552,7 +552,7 @@ describe("whatever happens", () => {
 
   it.effect("every call has exactly one result, in call order", () =>
     Effect.gen(function* () {
-      const runs = scaled(1_000, 60)
+      const runs = scaled(500, 40)
       let interrupted = 0
       for (const { interruptAt, kinds, safe, same } of FastCheck.sample(plan, { numRuns: runs, seed: 7 })) {
         yield* inTurn(

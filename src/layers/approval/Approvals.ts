@@ -1,0 +1,196 @@
+import { Deferred, Effect, Exit, Layer } from "effect"
+import * as Turn from "../../fibers/Turn.js"
+import type { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
+import {
+  type ApprovalRow,
+  Approvals,
+  Authorized,
+  NotApproved,
+  NothingToAnswer,
+  type Question
+} from "../../services/approval/Approval.js"
+import { ApprovalStore } from "../../services/approval/ApprovalStore.js"
+import { deciderOf } from "../../services/approval/Decider.js"
+import { visible } from "../../services/approval/Subject.js"
+import type { Delivery } from "../../services/delivery/Delivery.js"
+import type { Notifier } from "../../services/delivery/Notifier.js"
+import type { Outbox } from "../../services/delivery/Outbox.js"
+import { Redactor } from "../../services/delivery/Redactor.js"
+import type { Activity } from "../../services/operation/Activity.js"
+import type { Drain } from "../../services/operation/Drain.js"
+import type { Ids } from "../../services/operation/Ids.js"
+import { Settings } from "../../services/operation/Settings.js"
+import type { Database } from "../../services/state/Database.js"
+import type { StateError } from "../../services/state/StateError.js"
+import * as Asking from "./Asking.js"
+import * as Line from "./Line.js"
+
+const refused = (row: ApprovalRow | null): NotApproved => {
+  if (row === null)
+    return new NotApproved({
+      cause: "unreachable",
+      reason: "The owner could not be asked, so it was not run. Stop here and say what you wanted to do."
+    })
+  switch (row.state) {
+    case "expired":
+      return new NotApproved({
+        cause: "expired",
+        reason:
+          "Nobody answered in time, so it was not run. Silence is no consent: do not try another way to do the same."
+      })
+    case "denied":
+      return new NotApproved({
+        cause: "denied",
+        reason: `The owner said no${row.answer === null ? "" : `: ${row.answer}`}. It was not run; do not try another way to do the same.`
+      })
+    default:
+      return new NotApproved({
+        cause: "interrupted",
+        reason: "The work was stopped before anybody answered, so it was not run."
+      })
+  }
+}
+
+/** What became of a question that others may share: a no holds for all of them, after a yes each asks for itself. */
+type Shared = { readonly _tag: "AskAgain" } | { readonly _tag: "No"; readonly error: NotApproved }
+
+/** Answers that already served a call are remembered this long, so that a yes counts once. */
+const rememberedAnswers = 10_000
+
+const make = Effect.gen(function* () {
+  const settings = yield* Settings
+  const store = yield* ApprovalStore
+  const redactor = yield* Redactor
+  const asking = yield* Asking.make
+  const line = yield* Line.make
+  const shared = new Map<string, Deferred.Deferred<Shared>>()
+  const used = new Set<string>()
+
+  const use = (row: ApprovalRow): Effect.Effect<void> =>
+    Effect.sync(() => {
+      used.add(row.id)
+      if (used.size <= rememberedAnswers) return
+      for (const oldest of used) {
+        used.delete(oldest)
+        return
+      }
+    })
+
+  /** A yes to this very call that was given before a restart and served nothing yet. */
+  const earlierYes = (turnId: string, question: Question) =>
+    Effect.map(store.ofCall(turnId, question.callId), (rows) =>
+      rows.find((row) => row.state === "approved" && row.subject === question.subject && !used.has(row.id))
+    )
+
+  const askOnce = (question: Question, sessionKey: string) =>
+    line.inLine(sessionKey)(
+      Effect.flatMap(
+        asking.ask({ question, sessionKey, timeoutMillis: settings.approvals.timeoutSeconds * 1_000 }),
+        (row) => (row?.state === "approved" ? use(row) : Effect.fail(refused(row)))
+      )
+    )
+
+  const outcomeFor = (exit: Exit.Exit<void, NotApproved | StateError>): Shared =>
+    Exit.isFailure(exit) &&
+    exit.cause._tag === "Fail" &&
+    exit.cause.error._tag === "NotApproved" &&
+    exit.cause.error.cause !== "interrupted"
+      ? { _tag: "No", error: exit.cause.error }
+      : { _tag: "AskAgain" }
+
+  const ask = (
+    question: Question,
+    sessionKey: string
+  ): Effect.Effect<void, NotApproved | StateError, Turn.CurrentTurn> =>
+    Effect.gen(function* () {
+      const turn = yield* Turn.current
+      const yes = yield* earlierYes(turn.id, question)
+      if (yes !== undefined) return yield* use(yes)
+      const same = JSON.stringify([sessionKey, question.tool, question.subject])
+      for (;;) {
+        const asked = shared.get(same)
+        if (asked === undefined) break
+        const outcome = yield* Deferred.await(asked)
+        if (outcome._tag === "No") return yield* outcome.error
+      }
+      yield* Effect.acquireUseRelease(
+        Effect.tap(Deferred.make<Shared>(), (mine) => Effect.sync(() => shared.set(same, mine))),
+        () => askOnce(question, sessionKey),
+        (mine, exit) =>
+          Effect.suspend(() => {
+            shared.delete(same)
+            return Deferred.succeed(mine, outcomeFor(exit))
+          })
+      )
+    })
+
+  const permit = (question: Question): Effect.Effect<void, NotApproved | StateError, Turn.CurrentTurn> =>
+    Effect.gen(function* () {
+      const decider = deciderOf(yield* Turn.current, settings.approvals)
+      switch (decider._tag) {
+        case "Person":
+          return yield* ask(question, decider.sessionKey)
+        case "Setting":
+          return yield* Effect.logInfo("approved without asking").pipe(
+            Effect.annotateLogs({ setting: decider.setting, tool: question.tool })
+          )
+        case "Nobody":
+          return yield* new NotApproved({
+            cause: "nobody",
+            reason: `Nobody is there to approve this, so it was not run (${decider.setting} is deny). Do not try another way to do the same; say what you wanted to do.`
+          })
+      }
+    })
+
+  const shown = (question: Question): Question => ({
+    ...question,
+    subject: redactor.text(visible(question.subject)),
+    reasons: question.reasons.map((reason) => redactor.text(visible(reason)))
+  })
+
+  return Approvals.of({
+    authorize: (question) => (self) =>
+      Effect.zipRight(
+        permit(shown(question)).pipe(Effect.withSpan("Approvals.authorize")),
+        Effect.provideService(self, Authorized, { question })
+      ),
+    unasked: (question) => (self) => Effect.provideService(self, Authorized, { question }),
+    answer: Effect.fn("Approvals.answer")(function* (answer) {
+      const reference = answer.id ?? "in this conversation"
+      const row = answer.id === null ? (yield* store.open(answer.sessionKey))[0] : yield* store.get(answer.id)
+      if (row === undefined || row === null || (answer.sessionKey !== null && row.sessionKey !== answer.sessionKey))
+        return yield* new NothingToAnswer({ reference })
+      const settled = yield* asking.settle(row.id, {
+        state: answer.approve ? "approved" : "denied",
+        answer: answer.approve ? "once" : answer.reason,
+        by: answer.by
+      })
+      return settled ?? (yield* new NothingToAnswer({ reference }))
+    }),
+    open: store.open,
+    list: store.list,
+    cancelTurn: Effect.fn("Approvals.cancelTurn")(function* (turnId, reason) {
+      const rows = (yield* store.open(null)).filter((row) => row.turnId === turnId)
+      yield* Effect.forEach(rows, (row) => asking.settle(row.id, { state: "cancelled", answer: reason, by: null }), {
+        discard: true
+      })
+    })
+  })
+})
+
+/** Questions as rows, asked in the conversation of the turn, one after the other. */
+export const layer: Layer.Layer<
+  Approvals,
+  never,
+  | Settings
+  | ApprovalStore
+  | Redactor
+  | Database
+  | Delivery
+  | Outbox
+  | AdapterRegistry
+  | Notifier
+  | Activity
+  | Drain
+  | Ids
+> = Layer.effect(Approvals, make)
