@@ -5,19 +5,7 @@
 import type { HttpClient, HttpServer } from "@effect/platform"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, describe, layer } from "@effect/vitest"
-import {
-  Cause,
-  Data,
-  Effect,
-  Exit,
-  FastCheck as fc,
-  FiberRef,
-  Layer,
-  Logger,
-  Option,
-  Runtime,
-  Schema
-} from "effect"
+import { Cause, Data, Effect, Exit, FastCheck as fc, FiberRef, Layer, Logger, Option, Runtime, Schema } from "effect"
 import * as CronMarker from "../../../src/fibers/CronMarker.js"
 import * as DeliveryOrigin from "../../../src/fibers/DeliveryOrigin.js"
 import * as Field from "../../../src/fibers/Field.js"
