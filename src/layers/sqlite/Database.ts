@@ -1,7 +1,6 @@
 /** The database in one SQLite file: one writer, one reader, and a checkpoint thread beside them. */
 import * as Reactivity from "@effect/experimental/Reactivity"
 import { type SqlClient, SqlError } from "@effect/sql"
-import { SqliteClient } from "@effect/sql-sqlite-node"
 import { Cause, Clock, Effect, Layer, type ParseResult, Random } from "effect"
 import { Database } from "../../services/state/Database.js"
 import { type StateError, StateLocked, StateReadOnly, StateUnopened } from "../../services/state/StateError.js"
@@ -10,6 +9,7 @@ import * as DatabaseFile from "./DatabaseFile.js"
 import * as DirectClient from "./DirectClient.js"
 import * as Migrations from "./Migrations.js"
 import { codeOf, detailOf, isBusy, translated } from "./SqliteFailure.js"
+import * as SteadyConnection from "./SteadyConnection.js"
 import * as Writer from "./Writer.js"
 
 /** How long opening waits for another process that migrates the same file (state-agent.md 1.7). */
@@ -45,8 +45,7 @@ const pragmas = (client: SqlClient.SqlClient, names: ReadonlyArray<string>) =>
 /** The writer's client, its database at the newest version and set to commit durably. */
 const openWriter = (filename: string) =>
   Effect.gen(function* () {
-    const client = yield* SqliteClient.make({ filename })
-    const connection = yield* client.reserve
+    const { client, connection } = yield* SteadyConnection.open({ filename })
     const direct = DirectClient.make(client, () => Effect.succeed(connection))
     yield* pragmas(direct, [
       `busy_timeout = ${openPatienceMillis}`,
@@ -65,8 +64,7 @@ const openWriter = (filename: string) =>
 
 const openReader = (filename: string) =>
   Effect.gen(function* () {
-    const client = yield* SqliteClient.make({ filename, readonly: true })
-    const connection = yield* client.reserve
+    const { client, connection } = yield* SteadyConnection.open({ filename, readonly: true })
     const direct = DirectClient.make(client, () => Effect.succeed(connection))
     yield* pragmas(direct, ["busy_timeout = 0", "query_only = ON", "temp_store = MEMORY"])
     return direct

@@ -1,12 +1,12 @@
 /** Locks as SQLite files: an exclusive transaction that never ends, which the kernel ends with its process. */
 import * as Reactivity from "@effect/experimental/Reactivity"
-import { SqliteClient } from "@effect/sql-sqlite-node"
 import { Cause, Clock, Effect, Layer, Redacted } from "effect"
 import { createHash } from "node:crypto"
 import path from "node:path"
 import { GatewayLock, HomeInUse, LockUnusable, TokenInUse } from "../../services/operation/GatewayLock.js"
 import * as DatabaseFile from "./DatabaseFile.js"
 import { detailOf, isBusy } from "./SqliteFailure.js"
+import * as SteadyConnection from "./SteadyConnection.js"
 
 /** Decision 2: a gateway that is just ending, or was just killed, gets this long to let go. */
 const patienceMillis = 2_000
@@ -16,12 +16,13 @@ const pauseMillis = 50
 const hold = (file: string) =>
   Effect.gen(function* () {
     yield* DatabaseFile.prepare(file)
-    const client = yield* SqliteClient.make({ filename: file, disableWAL: true })
-    const connection = yield* client.reserve
+    const { connection } = yield* SteadyConnection.open({ filename: file, disableWAL: true })
     const run = (sql: string) => connection.executeUnprepared(sql, [], undefined)
     yield* run("PRAGMA busy_timeout = 0")
     const deadline = (yield* Clock.currentTimeMillis) + patienceMillis
-    const attempt: Effect.Effect<boolean, unknown> = Effect.catchAll(Effect.as(run("BEGIN EXCLUSIVE"), true), (error) =>
+    // Nothing is ever written, so no journal has to lie beside the lock.
+    const begin = Effect.zipRight(run("PRAGMA journal_mode = MEMORY"), run("BEGIN EXCLUSIVE"))
+    const attempt: Effect.Effect<boolean, unknown> = Effect.catchAll(Effect.as(begin, true), (error) =>
       isBusy(error)
         ? Effect.flatMap(Clock.currentTimeMillis, (now) =>
             now >= deadline ? Effect.succeed(false) : Effect.zipRight(Effect.sleep(pauseMillis), attempt)
