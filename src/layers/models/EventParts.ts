@@ -3,11 +3,12 @@
  * providers whose HTTP and event framing come from @effect/ai-*.
  */
 import type { AiError } from "@effect/ai/AiError"
-import { Chunk, Clock, Effect, Option, Stream } from "effect"
+import { Chunk, Clock, Effect, Logger, LogLevel, Option, Stream } from "effect"
 import type { ModelError, ModelPart, ModelRequest } from "../../services/agent/ModelRoute.js"
 import * as ErrorBody from "./ErrorBody.js"
 import * as Failure from "./Failure.js"
 import type { ModelLimits } from "./Limits.js"
+import { redirected } from "./ProviderClient.js"
 import { type Trouble, toError } from "./Trouble.js"
 
 /** Reads the events of one answer. */
@@ -46,6 +47,8 @@ export const clientError = (
           })
         )
       const { status, headers } = error.response
+      const redirect = redirected(status, headers["location"])
+      if (redirect !== null) return Effect.succeed(Failure.certain(origin, "not_configured", redirect))
       const { code, message } = ErrorBody.fromText(error.body ?? "")
       return Effect.map(Clock.currentTimeMillis, (now) =>
         Failure.judged(origin, request, {
@@ -93,6 +96,8 @@ export const parts = <Event>(options: {
       const pull = Effect.suspend(() => {
         const wait = heard ? limits.silenceMillis : limits.answerMillis
         return source.pipe(
+          // These clients log what they skip word for word.
+          Logger.withMinimumLogLevel(LogLevel.Info),
           Effect.catchAll(
             Option.match({
               onNone: () => Effect.fail(Option.none<ModelError>()),

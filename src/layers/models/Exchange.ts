@@ -11,6 +11,7 @@ import type { ModelError, ModelRequest } from "../../services/agent/ModelRoute.j
 import * as ErrorBody from "./ErrorBody.js"
 import * as Failure from "./Failure.js"
 import type { ModelLimits } from "./Limits.js"
+import { redirected } from "./ProviderClient.js"
 
 /** The next bytes; none at the end. */
 export type Pull = Effect.Effect<Chunk.Chunk<Uint8Array>, Option.Option<ModelError>>
@@ -140,5 +141,7 @@ export const open = (options: {
     const pull = bounded(origin, request, limits, source)
     if (response.status >= 200 && response.status < 300)
       return { status: response.status, headers: response.headers, pull }
+    const redirect = redirected(response.status, response.headers["location"])
+    if (redirect !== null) return yield* Failure.certain(origin, "not_configured", redirect)
     return yield* Effect.flatMap(refusal(origin, request, response, pull), Effect.fail)
   })

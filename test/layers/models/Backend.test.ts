@@ -120,6 +120,23 @@ describe("the backend of the settings", () => {
     })
   )
 
+  it.scoped("a redirect is not followed: neither key nor conversation reach another host", () =>
+    Effect.gen(function* () {
+      const other = yield* Server.make([Server.says("stolen")])
+      const server = yield* Server.make([{ status: 307, headers: { location: `${other.baseUrl}/x?token=1` } }])
+      for (const provider of ["anthropic", "openai", "openai-compatible"] as const) {
+        const error = yield* Effect.flip(asked(backendOf(server.baseUrl, { provider, model: "m" })))
+        assert.strictEqual(error.reason, "not_configured")
+        assert.include(error.detail, `${other.baseUrl}/x,`)
+      }
+      assert.strictEqual((yield* server.requests).length, 3)
+      assert.deepStrictEqual(yield* other.requests, [])
+      // The control: a plain client goes there.
+      yield* Effect.promise(() => fetch(server.baseUrl, { method: "POST", body: "{}" }))
+      assert.strictEqual((yield* other.requests).length, 1)
+    })
+  )
+
   it.effect("offline and scripted need nothing", () =>
     Effect.gen(function* () {
       const offline = yield* asked(backendOf("", { provider: "offline", model: "", ...none }))

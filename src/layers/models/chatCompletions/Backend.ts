@@ -12,6 +12,7 @@ import type { ModelBackend } from "../../../services/operation/Settings.js"
 import * as Exchange from "../Exchange.js"
 import * as Failure from "../Failure.js"
 import type { ModelLimits } from "../Limits.js"
+import { guarded } from "../ProviderClient.js"
 import * as Parts from "./Parts.js"
 import { bodyOf, type Dialect } from "./Wire.js"
 
@@ -37,7 +38,7 @@ export const make = (options: {
 }): Effect.Effect<ModelBackendService, never, HttpClient.HttpClient | Ids> =>
   Effect.gen(function* () {
     const { backend, limits } = options
-    const client = HttpClient.withTracerDisabledWhen(yield* HttpClient.HttpClient, () => true)
+    const client = guarded(yield* HttpClient.HttpClient)
     const ids = yield* Ids
     const learned = yield* Ref.make<Dialect>({ stream: true, streamOptions: true })
     const name = { provider: backend.provider, model: backend.model }

@@ -4,7 +4,7 @@
  */
 import * as OpenAiClient from "@effect/ai-openai/OpenAiClient"
 import * as HttpBody from "@effect/platform/HttpBody"
-import * as HttpClient from "@effect/platform/HttpClient"
+import type * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import { Effect, Stream } from "effect"
 import type { BackendName, ModelBackendService } from "../../../services/agent/ModelRoute.js"
@@ -12,6 +12,7 @@ import type { ModelBackend } from "../../../services/operation/Settings.js"
 import * as EventParts from "../EventParts.js"
 import * as Failure from "../Failure.js"
 import type { ModelLimits } from "../Limits.js"
+import { guarded } from "../ProviderClient.js"
 import { Event, reader } from "./Events.js"
 import { payloadOf } from "./Request.js"
 
@@ -45,7 +46,7 @@ export const make = (options: {
       OpenAiClient.make({
         apiKey: backend.apiKey ?? undefined,
         apiUrl: backend.baseUrl === null ? undefined : rootOf(backend.baseUrl),
-        transformClient: HttpClient.withTracerDisabledWhen(() => true)
+        transformClient: guarded
       })
     )
     return {
