@@ -22,7 +22,7 @@ const moods = [
   "refuses form",
   "hangs"
 ] as const
-type Mood = (typeof moods)[number]
+type Mood = (typeof moods)[number] | "arrives and lies"
 
 type Step =
   | { readonly _tag: "Say"; readonly chat: string; readonly reply: boolean; readonly long: boolean }
@@ -53,6 +53,11 @@ const moody = (): { readonly chat: Platform; readonly moods: Map<string, Mood> }
         return arrives
       case "unreachable":
         return Effect.fail(new SendRetryable({ platform: name, detail: "refused", retryAfterMillis: null }))
+      case "arrives and lies":
+        return Effect.zipRight(
+          arrives,
+          Effect.fail(new SendRetryable({ platform: name, detail: "refused", retryAfterMillis: null }))
+        )
       case "flooded":
         return Effect.fail(new SendRetryable({ platform: name, detail: "flood", retryAfterMillis: 30_000 }))
       case "arrives and times out":
@@ -180,8 +185,18 @@ const inWorld = (steps: ReadonlyArray<Step>) =>
 describe("the outbox", () => {
   it("keeps its word over random failures, crashes and restarts", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 30 }), (steps) => Effect.runPromise(inWorld(steps))),
-      { numRuns: scaled(500, 10) }
+      fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 24 }), (steps) => Effect.runPromise(inWorld(steps))),
+      { numRuns: scaled(300, 10) }
     )
+  })
+
+  it("would be caught: a platform that takes a message and says that nothing left gets it twice", async () => {
+    const steps: ReadonlyArray<Step> = [
+      { _tag: "Mood", chat: "1", mood: "arrives and lies" },
+      { _tag: "Say", chat: "1", reply: true, long: false },
+      { _tag: "Pass", seconds: 10 }
+    ]
+    const exit = await Effect.runPromiseExit(inWorld(steps))
+    assert.isTrue(Exit.isFailure(exit) && /twice/.test(String(exit.cause)))
   })
 })

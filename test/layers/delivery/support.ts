@@ -217,5 +217,5 @@ export const turn = (chatId: string, changes: Partial<ConstructorParameters<type
 
 /** Lets everything go on that is not waiting for time: fibers, and the commits of the event loop's next turns. */
 export const settle: Effect.Effect<void> = Effect.promise(async () => {
-  for (let round = 0; round < 30; round += 1) await new Promise((resolve) => setImmediate(resolve))
+  for (let round = 0; round < 16; round += 1) await new Promise((resolve) => setImmediate(resolve))
 })
