@@ -52,7 +52,7 @@ const make = Effect.sync(() => {
   return EventSender.of({
     respond: (request, extra, run) => {
       if (request.method === "HEAD")
-        return Effect.succeed(HttpServerResponse.empty({ headers: { ...headers, ...extra } }))
+        return Effect.succeed(HttpServerResponse.empty({ status: 200, headers: { ...headers, ...extra } }))
       const response = NodeHttpServerRequest.toServerResponse(request)
       const beat = Effect.forever(
         Effect.delay(

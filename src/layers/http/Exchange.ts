@@ -39,7 +39,7 @@ const refusal = (receipt: Exclude<Receipt, { readonly _tag: "Accepted" }>): ApiE
 }
 
 /** How often the inbox is asked whether a message is done whose last word was missed. */
-const checkEvery = "5 seconds"
+const checkEvery = "1 second"
 
 const isDone = (state: InboxState): boolean => state !== "accepted" && state !== "running"
 

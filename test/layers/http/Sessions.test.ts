@@ -1,0 +1,313 @@
+import { assert, layer } from "@effect/vitest"
+import { Deferred, Effect, Schema } from "effect"
+import { ApiServer } from "../../../src/services/api/ApiServer.js"
+import { ChatResult, MessageView, SessionView } from "../../../src/services/api/Sessions.js"
+import { ActivityEvent } from "../../../src/services/operation/Activity.js"
+import { SessionId } from "../../../src/services/session/Session.js"
+import { SessionStore } from "../../../src/services/session/SessionStore.js"
+import { Database } from "../../../src/services/state/Database.js"
+import { ask, echo, fetching, Play, readEvents, server } from "./support.js"
+
+const exact = { onExcessProperty: "error" } as const
+const oneSession = Schema.decodeUnknownSync(SessionView, exact)
+const sessionsOf = Schema.decodeUnknownSync(Schema.Array(SessionView), exact)
+const messagesOf = Schema.decodeUnknownSync(Schema.Array(MessageView), exact)
+const eventOf = Schema.decodeUnknownSync(Schema.parseJson(ActivityEvent))
+
+const create = (body: object = {}) => Effect.map(ask("/api/sessions", { body }), ({ json }) => oneSession(json))
+
+const begin = Effect.map(Play, (play) => {
+  play.accepted.length = 0
+  play.stopped.length = 0
+  play.receipt = null
+  play.act = echo
+  return play
+})
+
+const eventsOf = (id: string, body: object) =>
+  Effect.flatMap(ApiServer, ({ url }) =>
+    Effect.promise(async () => {
+      const response = await fetching(`${url}/api/sessions/${id}/chat`, {
+        body,
+        headers: { accept: "text/event-stream" }
+      })
+      assert.include(response.headers.get("content-type") ?? "", "text/event-stream")
+      return (await readEvents(response)).map((line) => eventOf(line))
+    })
+  )
+
+const codeOf = (json: unknown): string => (json as { readonly error: { readonly code: string } }).error.code
+
+layer(server(), { excludeTestServices: true })("sessions", (it) => {
+  it.effect("are created, renamed, read, listed and deleted", () =>
+    Effect.gen(function* () {
+      const play = yield* begin
+      const made = yield* ask("/api/sessions", { body: { title: "Groceries" } })
+      assert.strictEqual(made.status, 201)
+      const session = oneSession(made.json)
+      assert.include(session, {
+        title: "Groceries",
+        source: "web",
+        platform: "web",
+        chatId: session.id,
+        userId: "owner",
+        key: `agent:main:web:dm:${session.id}`,
+        messages: 0
+      })
+      assert.match((made.json as { startedAt: string }).startedAt, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
+
+      const renamed = yield* ask(`/api/sessions/${session.id}`, { method: "PATCH", body: { title: "Shopping" } })
+      assert.strictEqual(oneSession(renamed.json).title, "Shopping")
+      const other = yield* create({ title: "Other" })
+      const taken = yield* ask(`/api/sessions/${other.id}`, { method: "PATCH", body: { title: "Shopping" } })
+      assert.deepStrictEqual([taken.status, codeOf(taken.json)], [409, "title_taken"])
+
+      const listed = sessionsOf((yield* ask("/api/sessions?limit=500")).json)
+      assert.includeMembers(
+        listed.map((one) => one.id),
+        [session.id, other.id]
+      )
+      assert.strictEqual(sessionsOf((yield* ask("/api/sessions?limit=1")).json).length, 1)
+      for (const limit of ["0", "501", "x", "1.5"])
+        assert.strictEqual((yield* ask(`/api/sessions?limit=${limit}`)).status, 400, limit)
+      assert.strictEqual(sessionsOf((yield* ask("/api/sessions?before=1999-01-01T00:00:00Z")).json).length, 0)
+      assert.strictEqual((yield* ask("/api/sessions?before=yesterday")).status, 400)
+
+      assert.strictEqual((yield* ask(`/api/sessions/${session.id}`, { method: "DELETE" })).status, 204)
+      assert.deepStrictEqual(play.stopped, [session.key])
+      for (const [method, at] of [
+        ["GET", ""],
+        ["DELETE", ""],
+        ["GET", "/messages"],
+        ["POST", "/stop"]
+      ] as const)
+        assert.strictEqual((yield* ask(`/api/sessions/${session.id}${at}`, { method })).status, 404, at)
+      const gone = yield* ask(`/api/sessions/${session.id}/chat`, { body: { text: "hello?" } })
+      assert.strictEqual(gone.status, 404)
+    })
+  )
+
+  it.effect("answer in JSON when the turn has ended", () =>
+    Effect.gen(function* () {
+      const play = yield* begin
+      const session = yield* create()
+      const answer = yield* ask(`/api/sessions/${session.id}/chat`, { body: { text: "hello", uiSessionId: "tab-3" } })
+      assert.deepInclude(Schema.decodeUnknownSync(ChatResult, exact)(answer.json), {
+        sessionId: session.id,
+        outcome: "answered",
+        text: "You said: hello"
+      })
+      const { event, arrival } = play.accepted[0]!
+      assert.include(event.source, { platform: "web", chatId: session.id, userId: "owner", uiSessionId: "tab-3" })
+      assert.strictEqual(event.sessionId, session.id)
+      assert.include(arrival, { authorizedUpstream: true, asyncDelivery: true, unattended: null })
+
+      const rows = messagesOf((yield* ask(`/api/sessions/${session.id}/messages`)).json)
+      assert.deepStrictEqual(
+        rows.map((row) => [row.role, row.text]),
+        [
+          ["user", "hello"],
+          ["assistant", "You said: hello"]
+        ]
+      )
+      const earlier = messagesOf(
+        (yield* ask(`/api/sessions/${session.id}/messages?before=${rows[1]?.id}&limit=1`)).json
+      )
+      assert.deepStrictEqual(
+        earlier.map((row) => row.id),
+        [rows[0]?.id]
+      )
+    })
+  )
+
+  it.effect("tell what happens in the turn, its delegates and its questions, and nothing of others", () =>
+    Effect.gen(function* () {
+      const play = yield* begin
+      const session = yield* create()
+      const other = { sessionKey: "other", sessionId: "other", turnId: "other" }
+      const child = { sessionKey: "child", sessionId: "child", turnId: "child" }
+      const grandchild = { sessionKey: "grand", sessionId: "grand", turnId: "grand" }
+      play.act = ({ place, publish, say, end, sessionKey }) =>
+        Effect.gen(function* () {
+          yield* publish({ _tag: "turn.started", ...other, eventId: "e", parentTurnId: null, platform: "telegram" })
+          yield* publish({ _tag: "text.delta", ...other, text: "OTHER" })
+          yield* publish({ _tag: "delegate.started", ...place, delegationId: "d", childTurnId: "child", goal: "g" })
+          yield* publish({ _tag: "turn.started", ...child, eventId: null, parentTurnId: place.turnId, platform: "" })
+          yield* publish({ _tag: "delegate.started", ...child, delegationId: "e", childTurnId: "grand", goal: "g" })
+          yield* publish({ _tag: "text.delta", ...grandchild, text: "deep" })
+          yield* publish({ _tag: "turn.ended", ...child, eventId: null, outcome: "answered", text: "" })
+          // Another turn of the same session, as when somebody else writes there.
+          yield* publish({ _tag: "text.delta", ...place, turnId: "a stranger's", text: "STRANGER" })
+          yield* publish({ _tag: "notice", sessionKey, code: "busy.queued", text: "one moment" })
+          yield* publish({ _tag: "notice", sessionKey: "other", code: "busy.queued", text: "OTHER" })
+          yield* say("mine")
+          yield* end("mine")
+        })
+      const events = yield* eventsOf(session.id, { text: "go" })
+      assert.deepStrictEqual(
+        events.map((event) => event._tag),
+        [
+          "turn.started",
+          "delegate.started",
+          "turn.started",
+          "delegate.started",
+          "text.delta",
+          "turn.ended",
+          "notice",
+          "text.delta",
+          "turn.ended"
+        ]
+      )
+      assert.notMatch(JSON.stringify(events), /OTHER|STRANGER/)
+    })
+  )
+
+  it.effect("pass every piece of a long answer on, in order", () =>
+    Effect.gen(function* () {
+      const play = yield* begin
+      const session = yield* create()
+      const pieces = Array.from({ length: 3_000 }, (_, index) => `${index} `)
+      play.act = ({ say, end }) =>
+        Effect.gen(function* () {
+          for (const piece of pieces) yield* Effect.zipRight(say(piece), Effect.yieldNow())
+          yield* end(pieces.join(""))
+        })
+      const events = yield* eventsOf(session.id, { text: "count" })
+      const heard = events.flatMap((event) => (event._tag === "text.delta" ? [event.text] : []))
+      assert.deepStrictEqual(heard, pieces)
+    })
+  )
+
+  it.effect("answer a command that has no turn", () =>
+    Effect.gen(function* () {
+      const play = yield* begin
+      const session = yield* create()
+      play.act = ({ place, eventId, publish }) =>
+        publish({ _tag: "turn.ended", ...place, turnId: eventId, eventId, outcome: "command", text: "Help is here." })
+      const events = yield* eventsOf(session.id, { text: "/help" })
+      assert.deepInclude(events.at(-1), { _tag: "turn.ended", outcome: "command", text: "Help is here." })
+    })
+  )
+
+  it.effect("find the end of a turn whose last word was missed", () =>
+    Effect.gen(function* () {
+      const play = yield* begin
+      const session = yield* create()
+      play.act = ({ say, settle }) => Effect.zipRight(say("half"), settle("dropped"))
+      const answer = yield* ask(`/api/sessions/${session.id}/chat`, { body: { text: "lost" } })
+      assert.deepInclude(answer.json, { outcome: "dropped" })
+    })
+  )
+
+  it.effect("bind a terminal to no platform, in its own directory, with its marker", () =>
+    Effect.gen(function* () {
+      const play = yield* begin
+      const session = yield* create({ surface: "cli" })
+      assert.include(session, { source: "cli", platform: "cli" })
+      const body = { text: "hi", surface: "cli", workingDirectory: "/srv", once: true }
+      yield* ask(`/api/sessions/${session.id}/chat`, { body })
+      const { event, arrival } = play.accepted[0]!
+      assert.include(event.source, { platform: "", surface: "cli" })
+      assert.include(arrival, { asyncDelivery: false, unattended: "single_query", workingDirectory: "/srv" })
+      const headers = { "x-hermes-context": '{"HERMES_CRON_SESSION":"1","HERMES_SESSION_ID":"s"}' }
+      yield* ask(`/api/sessions/${session.id}/chat`, { body: { text: "hi", surface: "cli" }, headers })
+      assert.include(play.accepted[1]?.arrival, {
+        asyncDelivery: true,
+        unattended: "unattended",
+        workingDirectory: null
+      })
+      assert.strictEqual(play.accepted[1]?.arrival.marker._tag, "Cron")
+      const relative = { text: "hi", surface: "cli", workingDirectory: "here" }
+      assert.strictEqual((yield* ask(`/api/sessions/${session.id}/chat`, { body: relative })).status, 400)
+    })
+  )
+
+  it.effect("are continued on their own surface only", () =>
+    Effect.gen(function* () {
+      yield* begin
+      const sessions = yield* SessionStore
+      const database = yield* Database
+      const web = yield* create()
+      const cli = yield* create({ surface: "cli" })
+      const chat = (id: string, surface: string) =>
+        Effect.map(ask(`/api/sessions/${id}/chat`, { body: { text: "?", surface } }), ({ status }) => status)
+      assert.deepStrictEqual(
+        [
+          yield* chat(web.id, "cli"),
+          yield* chat(cli.id, "web"),
+          yield* chat(web.id, "web"),
+          yield* chat(cli.id, "cli")
+        ],
+        [409, 409, 200, 200]
+      )
+      yield* database.write("test.end", sessions.end(SessionId.make(web.id), "session_reset"))
+      const ended = yield* ask(`/api/sessions/${web.id}/chat`, { body: { text: "?" } })
+      assert.deepStrictEqual([ended.status, codeOf(ended.json)], [409, "session_ended"])
+      const hidden = yield* database.write(
+        "test.hidden",
+        sessions.create({
+          key: null,
+          source: "subagent",
+          origin: null,
+          parentId: SessionId.make(cli.id),
+          hidden: true,
+          model: null
+        })
+      )
+      assert.strictEqual(yield* chat(hidden.id, "web"), 404)
+      assert.strictEqual((yield* ask(`/api/sessions/${hidden.id}/messages`)).status, 200, "it may be read")
+    })
+  )
+
+  it.effect("go on when their reader goes away", () =>
+    Effect.gen(function* () {
+      const play = yield* begin
+      const session = yield* create()
+      const begun = yield* Deferred.make<void>()
+      const gone = yield* Deferred.make<void>()
+      const finished = yield* Deferred.make<void>()
+      play.act = ({ end }) =>
+        Deferred.succeed(begun, undefined).pipe(
+          Effect.zipRight(Deferred.await(gone)),
+          Effect.zipRight(end("done")),
+          Effect.zipRight(Deferred.succeed(finished, undefined))
+        )
+      const { url } = yield* ApiServer
+      const controller = new AbortController()
+      const fetched = fetch(`${url}/api/sessions/${session.id}/chat`, {
+        method: "POST",
+        signal: controller.signal,
+        headers: { authorization: "Bearer the-key-of-this-home", accept: "text/event-stream" },
+        body: JSON.stringify({ text: "take your time" })
+      }).then(
+        (response) => response.text().catch(() => ""),
+        () => ""
+      )
+      yield* Deferred.await(begun)
+      controller.abort()
+      yield* Effect.promise(() => fetched)
+      yield* Deferred.succeed(gone, undefined)
+      yield* Deferred.await(finished)
+      assert.deepStrictEqual(play.stopped, [])
+      const rows = messagesOf((yield* ask(`/api/sessions/${session.id}/messages`)).json)
+      assert.strictEqual(rows.at(-1)?.text, "done")
+    })
+  )
+
+  it.effect("are stopped and marked as read", () =>
+    Effect.gen(function* () {
+      const play = yield* begin
+      const session = yield* create()
+      assert.deepStrictEqual((yield* ask(`/api/sessions/${session.id}/stop`, { method: "POST" })).json, {
+        stopped: true
+      })
+      assert.deepStrictEqual(play.stopped, [session.key])
+      const sessions = yield* SessionStore
+      const database = yield* Database
+      yield* database.write("test.unread", sessions.setUnread(SessionId.make(session.id), true))
+      assert.isTrue(oneSession((yield* ask(`/api/sessions/${session.id}`)).json).unread)
+      const read = yield* ask(`/api/sessions/${session.id}`, { method: "PATCH", body: { unread: false } })
+      assert.isFalse(oneSession(read.json).unread)
+    })
+  )
+})
