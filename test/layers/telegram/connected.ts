@@ -1,0 +1,58 @@
+/** The Telegram adapter connected to a Bot API server on loopback, with admission in the test's hands. */
+import { Effect, Layer, Redacted, type Scope } from "effect"
+import * as AmbientEnvironment from "../../../src/fibers/AmbientEnvironment.js"
+import * as Registry from "../../../src/layers/adapter/AdapterRegistry.js"
+import * as TelegramAdapter from "../../../src/layers/telegram/TelegramAdapter.js"
+import type { Adapter } from "../../../src/services/adapter/Adapter.js"
+import { AdapterRegistry } from "../../../src/services/adapter/AdapterRegistry.js"
+import { GatewayLock } from "../../../src/services/operation/GatewayLock.js"
+import { Settings, type TelegramSettings } from "../../../src/services/operation/Settings.js"
+import * as TelegramServer from "../../../src/testing/TelegramServer.js"
+import * as AdapterAdmission from "../../contract/AdapterAdmission.js"
+import * as settings from "../../contract/settings.js"
+
+export interface Connected {
+  readonly server: TelegramServer.TelegramServer
+  readonly admission: AdapterAdmission.AdapterAdmission
+  readonly adapter: Adapter
+}
+
+const settingsOf = (telegram: Partial<TelegramSettings>): Layer.Layer<Settings> =>
+  Layer.effect(
+    Settings,
+    Effect.map(Settings, (all) => ({ ...all, telegram: { ...all.telegram, enabled: true, ...telegram } }))
+  ).pipe(Layer.provide(settings.layer))
+
+const freeLock = Layer.succeed(GatewayLock, { home: "/nowhere", holdToken: () => Effect.void })
+
+/** An adapter for `server`, whatever state it gets into; its scope is the caller's. */
+export const adapterFor = (
+  server: Pick<TelegramServer.TelegramServer, "apiRoot" | "token">,
+  admission: AdapterAdmission.AdapterAdmission,
+  telegram: Partial<TelegramSettings> = {},
+  environment: { readonly [name: string]: string } = {}
+): Effect.Effect<Adapter | null, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const edges = Layer.mergeAll(
+      admission.layer,
+      Registry.layer,
+      AmbientEnvironment.layer(environment),
+      freeLock,
+      settingsOf({ token: Redacted.make(server.token), apiRoot: server.apiRoot, ...telegram })
+    )
+    const context = yield* Layer.build(TelegramAdapter.layer.pipe(Layer.provideMerge(edges)))
+    return yield* Effect.flatMap(AdapterRegistry, (registry) => registry.get("telegram")).pipe(Effect.provide(context))
+  }).pipe(Effect.orDie)
+
+/** Connected and polling. */
+export const connect = (
+  telegram: Partial<TelegramSettings> = {}
+): Effect.Effect<Connected, TelegramServer.TelegramServerFailed, Scope.Scope> =>
+  Effect.gen(function* () {
+    const server = yield* TelegramServer.make()
+    const admission = yield* AdapterAdmission.make
+    const adapter = yield* adapterFor(server, admission, telegram)
+    if (adapter === null) return yield* Effect.dieMessage("no adapter was registered")
+    yield* Effect.orDie(server.polls.waitFor("the first poll", () => true))
+    return { server, admission, adapter }
+  })
