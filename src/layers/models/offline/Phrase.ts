@@ -53,25 +53,44 @@ export const noTime =
 
 export const noTask = (words: string): string => `I understood ${words}, but not what is to be done then.`
 
-const Terminal = Schema.Struct({
-  output: Schema.optional(Schema.String),
-  stdout: Schema.optional(Schema.String),
-  stderr: Schema.optional(Schema.String),
-  exit_code: Schema.optional(Schema.NullOr(Schema.Number)),
-  exitCode: Schema.optional(Schema.NullOr(Schema.Number)),
-  error: Schema.optional(Schema.NullOr(Schema.String))
-})
-const decodeTerminal = Schema.decodeUnknownOption(Schema.parseJson(Terminal))
-
 const Reports = Schema.Array(Schema.Struct({ status: Schema.String, summary: Schema.String }))
 const decodeReports = Schema.decodeUnknownOption(Schema.parseJson(Reports))
 
 const Said = Schema.Struct({
   error: Schema.optional(Schema.NullOr(Schema.String)),
   message: Schema.optional(Schema.NullOr(Schema.String)),
-  text: Schema.optional(Schema.NullOr(Schema.String))
+  text: Schema.optional(Schema.NullOr(Schema.String)),
+  note: Schema.optional(Schema.NullOr(Schema.String)),
+  advice: Schema.optional(Schema.NullOr(Schema.String))
 })
 const decodeSaid = Schema.decodeUnknownOption(Schema.parseJson(Said))
+
+const Sent = Schema.Struct({
+  platform: Schema.String,
+  chat_id: Schema.optional(Schema.NullOr(Schema.String)),
+  thread_id: Schema.optional(Schema.NullOr(Schema.String)),
+  skipped: Schema.optional(Schema.Boolean),
+  note: Schema.optional(Schema.NullOr(Schema.String))
+})
+const decodeSent = Schema.decodeUnknownOption(Schema.parseJson(Sent))
+
+const Chats = Schema.Struct({
+  platforms: Schema.Array(
+    Schema.Struct({
+      platform: Schema.String,
+      home: Schema.optional(Schema.Boolean),
+      chats: Schema.Array(
+        Schema.Struct({
+          target: Schema.String,
+          name: Schema.optional(Schema.NullOr(Schema.String)),
+          type: Schema.optional(Schema.NullOr(Schema.String))
+        })
+      )
+    })
+  ),
+  note: Schema.optional(Schema.String)
+})
+const decodeChats = Schema.decodeUnknownOption(Schema.parseJson(Chats))
 
 const longest = 8_000
 
@@ -88,18 +107,47 @@ const block = (text: string): string => {
   return inner === "" ? "There was no output." : `${fence}\n${inner}\n${fence}`
 }
 
+/** The output in a block, what is said about it behind. */
 const terminal = (text: string): string => {
-  const decoded = decodeTerminal(text)
-  if (Option.isNone(decoded)) return block(text)
-  const { error, exit_code, exitCode, output, stderr, stdout } = decoded.value
-  const printed = output ?? [stdout ?? "", stderr ?? ""].filter((part) => part !== "").join("\n")
-  const code = exit_code ?? exitCode ?? 0
-  return [
-    ...(error === undefined || error === null || error === "" ? [] : [error]),
-    block(printed),
-    ...(code === 0 ? [] : [`Exit code ${code}.`])
-  ].join("\n")
+  const notes: Array<string> = []
+  let output = text
+  for (let found = lastNote.exec(output); found !== null; found = lastNote.exec(output)) {
+    notes.unshift(found[1] ?? "")
+    output = output.slice(0, found.index)
+  }
+  const said = notes
+    .filter((note) => note !== "no output")
+    .map((note) => `${note.charAt(0).toUpperCase()}${note.slice(1)}.`)
+  return [block(output), ...said].join("\n")
 }
+
+/** What the shell adds to an output. */
+const lastNote = /(?:^|\n)\[(exit code -?\d+|ended by [^\]\n]+|no output|not finished after [^\]\n]+)\]$/
+
+const sent = (text: string): string =>
+  Option.match(decodeSent(text), {
+    onNone: () => chats(text),
+    onSome: ({ chat_id, note, platform, skipped, thread_id }) => {
+      const where = `${platform}${chat_id === undefined || chat_id === null ? "" : ` (chat ${chat_id}${thread_id === undefined || thread_id === null ? "" : `, topic ${thread_id}`})`}`
+      return [skipped === true ? "Not sent." : `Sent to ${where}.`, note ?? ""].filter((part) => part !== "").join(" ")
+    }
+  })
+
+const chats = (text: string): string =>
+  Option.match(decodeChats(text), {
+    onNone: () => said(text),
+    onSome: ({ note, platforms }) => {
+      const lines = platforms.flatMap(({ chats, home, platform }) => [
+        `- ${platform}${home === true ? " (has a home channel)" : ""}`,
+        ...chats.map(({ name, target }) => `  - \`${target}\`${name === undefined || name === null ? "" : ` ${name}`}`)
+      ])
+      return clipped(
+        lines.length === 0
+          ? "There is nothing to send to yet."
+          : ["You can send to:", ...lines, ...(note === undefined ? [] : [note])].join("\n")
+      )
+    }
+  })
 
 const reports = (text: string): string =>
   Option.match(decodeReports(text), {
@@ -116,7 +164,8 @@ const reports = (text: string): string =>
 const said = (text: string): string =>
   Option.match(decodeSaid(text), {
     onNone: () => clipped(text),
-    onSome: ({ error, message, text: words }) => error ?? message ?? words ?? clipped(text)
+    onSome: ({ advice, error, message, note, text: words }) =>
+      [error ?? message ?? words ?? note ?? clipped(text), advice ?? ""].filter((part) => part !== "").join(" ")
   })
 
 type ToolMessage = Extract<Message, { readonly _tag: "tool" }>
@@ -124,7 +173,7 @@ type ToolMessage = Extract<Message, { readonly _tag: "tool" }>
 const result = (message: ToolMessage): string => {
   switch (message.disposition) {
     case "error":
-      return `That did not work: ${clipped(message.text)}`
+      return `That did not work: ${said(message.text)}`
     case "cancelled":
     case "skipped":
     case "unknown":
@@ -135,6 +184,8 @@ const result = (message: ToolMessage): string => {
       return terminal(message.text)
     case "delegate_task":
       return reports(message.text)
+    case "send_message":
+      return sent(message.text)
     case "search_files":
     case "session_search":
       return message.text.trim() === "" ? "Nothing was found." : clipped(message.text)

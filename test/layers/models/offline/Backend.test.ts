@@ -120,7 +120,7 @@ describe("the offline assistant", () => {
         )
       assert.strictEqual(yield* asked("terminal", "Sat Mar 28\n"), "```\nSat Mar 28\n```")
       assert.strictEqual(
-        yield* asked("terminal", JSON.stringify({ output: "no such file\n", exit_code: 2 })),
+        yield* asked("terminal", "no such file\n[exit code 2]"),
         "```\nno such file\n```\nExit code 2."
       )
       assert.include(yield* asked("terminal", "a ``` b"), "````")
@@ -129,7 +129,31 @@ describe("the offline assistant", () => {
         yield* asked("delegate_task", JSON.stringify([{ task: 1, status: "completed", summary: "42" }])),
         "The helper reports:\n42"
       )
-      assert.strictEqual(yield* asked("send_message", JSON.stringify({ success: true, message: "Sent." })), "Sent.")
+      assert.strictEqual(yield* asked("terminal", "[no output]"), "There was no output.")
+      assert.strictEqual(yield* asked("terminal", '{"error":"only text"}'), '```\n{"error":"only text"}\n```')
+      assert.strictEqual(
+        yield* asked(
+          "send_message",
+          JSON.stringify({ success: true, platform: "telegram", chat_id: "-1", thread_id: "7", message_id: "9" })
+        ),
+        "Sent to telegram (chat -1, topic 7)."
+      )
+      assert.strictEqual(
+        yield* asked("send_message", JSON.stringify({ success: false, code: "x", error: "no such chat" }), "error"),
+        "That did not work: no such chat"
+      )
+      assert.include(
+        yield* asked(
+          "send_message",
+          JSON.stringify({
+            success: true,
+            platforms: [
+              { platform: "telegram", home: true, chats: [{ target: "telegram:-1", name: "Team", type: "group" }] }
+            ]
+          })
+        ),
+        "`telegram:-1` Team"
+      )
       assert.isBelow((yield* asked("terminal", "x".repeat(50_000_000))).length, 10_000)
     })
   )
