@@ -1,0 +1,46 @@
+/** The agent and its conversations: what answers a person, over stores, a model and surfaces that others give. */
+import { Layer } from "effect"
+import * as AdapterRegistry from "../layers/adapter/AdapterRegistry.js"
+import * as Agent from "../layers/agent/Agent.js"
+import * as Prompt from "../layers/agent/Prompt.js"
+import * as Toolbox from "../layers/agent/Toolbox.js"
+import * as ToolRegistry from "../layers/agent/ToolRegistry.js"
+import * as Approvals from "../layers/approval/Approvals.js"
+import * as Admission from "../layers/conversation/Admission.js"
+import * as Authorization from "../layers/conversation/Authorization.js"
+import * as Conversations from "../layers/conversation/Conversations.js"
+import * as Delegation from "../layers/delegation/Delegation.js"
+import * as Delivery from "../layers/delivery/Delivery.js"
+import * as Notifier from "../layers/delivery/Notifier.js"
+import * as Redactor from "../layers/delivery/Redactor.js"
+import * as TargetResolver from "../layers/delivery/TargetResolver.js"
+import * as Shell from "../layers/node/Shell.js"
+import * as Activity from "../layers/operation/Activity.js"
+import * as Drain from "../layers/operation/Drain.js"
+import { tools } from "./tools.js"
+
+/** Who may come in, and the conversation that it becomes. */
+const conversation = Admission.layer.pipe(
+  Layer.provideMerge(Layer.mergeAll(Authorization.layer, Conversations.layer))
+)
+
+/** The loop, its delegates and its tools. The tools need the delegation, which needs the loop: the registry is filled last. */
+const agent = tools.pipe(
+  Layer.provideMerge(Delegation.layer),
+  Layer.provideMerge(Agent.layer),
+  Layer.provideMerge(Layer.mergeAll(Toolbox.layer, Prompt.layer)),
+  Layer.provideMerge(Layer.mergeAll(ToolRegistry.layer, Shell.layer))
+)
+
+/** How words reach people, and how people are asked. */
+const delivery = Approvals.layer.pipe(
+  Layer.provideMerge(Layer.mergeAll(Notifier.layer, TargetResolver.layer)),
+  Layer.provideMerge(Delivery.layer),
+  Layer.provideMerge(Redactor.layer)
+)
+
+export const agency = conversation.pipe(
+  Layer.provideMerge(agent),
+  Layer.provideMerge(delivery),
+  Layer.provideMerge(Layer.mergeAll(AdapterRegistry.layer, Activity.layer, Drain.layer))
+)

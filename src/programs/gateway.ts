@@ -1,0 +1,110 @@
+/**
+ * The gateway: one agent on a person's chats. `layer` is what it is, its edges open; `edges` is what it touches;
+ * `gateway` is the two together (contract §6).
+ */
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { Context, Effect, Layer } from "effect"
+import * as AmbientEnvironment from "../fibers/AmbientEnvironment.js"
+import * as Redactor from "../layers/delivery/Redactor.js"
+import * as HttpServer from "../layers/http/Server.js"
+import * as ModelRoute from "../layers/models/Route.js"
+import * as ConfigFile from "../layers/node/ConfigFile.js"
+import * as HomeDirectory from "../layers/node/Home.js"
+import * as Ids from "../layers/node/Ids.js"
+import * as LogFile from "../layers/node/LogFile.js"
+import * as Signals from "../layers/node/Signals.js"
+import * as Health from "../layers/operation/Health.js"
+import * as Lifecycle from "../layers/operation/Lifecycle.js"
+import * as Readiness from "../layers/operation/Readiness.js"
+import * as Database from "../layers/sqlite/Database.js"
+import * as GatewayLock from "../layers/sqlite/GatewayLock.js"
+import * as TelegramAdapter from "../layers/telegram/TelegramAdapter.js"
+import * as WebAdapter from "../layers/web/Adapter.js"
+import { ApiServer } from "../services/api/ApiServer.js"
+import { Drain } from "../services/operation/Drain.js"
+import { Home } from "../services/operation/Home.js"
+import { Settings } from "../services/operation/Settings.js"
+import { version } from "../services/operation/Version.js"
+import { agency } from "./agency.js"
+import { stores } from "./stores.js"
+
+/** What the gateway is: the agent, its conversations and its state. Needs what `edges.foundation` gives; surfaces go on top. */
+export const layer = agency.pipe(Layer.provideMerge(stores), Layer.provideMerge(Layer.mergeAll(Readiness.layer, Ids.layer)))
+
+const health = Health.layer({
+  version,
+  jobs: Effect.succeed({ scheduled: 0, next: null }),
+  paused: Effect.succeed(false)
+})
+
+/** What the gateway touches. A test exchanges `foundation` for a database in memory and a scripted model, and `surfaces` for one in memory. */
+export const edges = {
+  foundation: Layer.mergeAll(
+    ModelRoute.layer.pipe(Layer.provide(Ids.layer)),
+    Layer.unwrapEffect(Effect.map(Home, (home) => Database.layer({ file: home.database })))
+  ),
+  surfaces: (options: { readonly pageDirectory: string }) =>
+    HttpServer.layer(options).pipe(
+      Layer.provideMerge(health),
+      Layer.provideMerge(Layer.mergeAll(TelegramAdapter.layer, WebAdapter.layer))
+    )
+}
+
+/** Only one gateway a home: held before the database is opened, freed by the kernel however the process ends. */
+const lock = Layer.unwrapEffect(
+  Effect.map(Settings, (settings) =>
+    GatewayLock.layer({ home: settings.home, lockDirectory: settings.gateway.lockDirectory })
+  )
+)
+
+/** The machine: its environment, its files, its network. */
+const machine = (options: Options) =>
+  LogFile.layer({ terminal: options.terminal }).pipe(
+    Layer.provideMerge(Redactor.layer),
+    Layer.provideMerge(ConfigFile.layer),
+    Layer.provideMerge(HomeDirectory.layer(options.home)),
+    Layer.provideMerge(AmbientEnvironment.layer(options.environment)),
+    Layer.provideMerge(Layer.mergeAll(NodeHttpServer.layerContext, FetchHttpClient.layer))
+  )
+
+export interface Options {
+  readonly home: string
+  /** The process environment, as found at start. */
+  readonly environment: { readonly [name: string]: string | undefined }
+  /** Is there a terminal to log to? */
+  readonly terminal: boolean
+  /** Where the built page lies. */
+  readonly pageDirectory: string
+}
+
+/** The whole program as a layer: built, it runs; its scope closed, it has drained and ended. */
+export const program = (options: Options) =>
+  Lifecycle.layer.pipe(
+    Layer.provideMerge(edges.surfaces(options)),
+    Layer.provideMerge(layer),
+    Layer.provideMerge(edges.foundation),
+    Layer.provideMerge(lock),
+    Layer.provideMerge(machine(options))
+  )
+
+/** 0: all work ended; 1: some was cut; 75: start me again (contract §2). */
+export type ExitCode = 0 | 1 | 75
+
+/** Runs the program until a signal, drains, and answers with the exit code. `ready` is told where it listens. */
+export const run = <E, R>(
+  options: Options,
+  ready: (started: { readonly url: string; readonly home: typeof Home.Service }) => Effect.Effect<void, E, R>
+) =>
+  Effect.gen(function* () {
+    const drain = yield* Effect.scoped(
+      Effect.gen(function* () {
+        const context = yield* Layer.build(program(options))
+        yield* ready({ url: Context.get(context, ApiServer).url, home: Context.get(context, Home) })
+        yield* Signals.stop
+        return Context.get(context, Drain)
+      })
+    )
+    const { restart, cut } = yield* drain.outcome
+    return restart ? 75 : cut ? 1 : (0 satisfies ExitCode)
+  })

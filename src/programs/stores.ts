@@ -1,0 +1,29 @@
+/** Everything that is kept, over one database. */
+import { Layer } from "effect"
+import * as ApprovalStore from "../layers/sqlite/ApprovalStore.js"
+import * as ChannelDirectory from "../layers/sqlite/ChannelDirectory.js"
+import * as DelegationStore from "../layers/sqlite/DelegationStore.js"
+import * as GatewayAddress from "../layers/sqlite/GatewayAddress.js"
+import * as HomeChannels from "../layers/sqlite/HomeChannels.js"
+import * as Inbox from "../layers/sqlite/Inbox.js"
+import * as Outbox from "../layers/sqlite/Outbox.js"
+import * as Pairing from "../layers/sqlite/Pairing.js"
+import * as SessionStore from "../layers/sqlite/SessionStore.js"
+import * as ToolCallStore from "../layers/sqlite/ToolCallStore.js"
+import * as Transcript from "../layers/sqlite/Transcript.js"
+import * as TurnStore from "../layers/sqlite/TurnStore.js"
+
+export const stores = Layer.mergeAll(
+  SessionStore.layer,
+  Transcript.layer,
+  Inbox.layer,
+  TurnStore.layer,
+  ToolCallStore.layer,
+  ApprovalStore.layer,
+  DelegationStore.layer,
+  Outbox.layer,
+  HomeChannels.layer,
+  ChannelDirectory.layer,
+  Pairing.layer,
+  GatewayAddress.layer
+)
