@@ -5,10 +5,24 @@
  * No fact can be bound alone. A door carries all three or removes all three.
  */
 import type { Scope } from "effect"
-import { Data, Effect, Equal, Exit, Fiber, FiberId, FiberRef, FiberRefs, Option, Runtime, Schema } from "effect"
+import {
+  Context,
+  Data,
+  Effect,
+  Equal,
+  Exit,
+  Fiber,
+  FiberId,
+  FiberRef,
+  FiberRefs,
+  Option,
+  Runtime,
+  Schema
+} from "effect"
 import * as CronMarker from "./CronMarker.js"
 import * as DeliveryOrigin from "./DeliveryOrigin.js"
 import * as Field from "./Field.js"
+import { binding, locallyAll } from "./internal/bind.js"
 import { CurrentTurn } from "./internal/current.js"
 import * as facts from "./internal/facts.js"
 import * as leave from "./internal/leave.js"
@@ -59,10 +73,13 @@ export interface Facts {
 }
 
 /** Reads the three facts of this fiber; answers anywhere, with unset facts in a worker. */
-export const peek: Effect.Effect<Facts> = Effect.map(
-  Effect.all([FiberRef.get(facts.identityRef), FiberRef.get(facts.markerRef), FiberRef.get(facts.originRef)]),
-  ([identity, marker, origin]) => ({ identity, marker, origin })
-)
+export const peek: Effect.Effect<Facts> = Effect.withFiberRuntime((fiber) => Effect.succeed(carriedBy(fiber)))
+
+const carriedBy = (fiber: Fiber.RuntimeFiber<unknown, unknown>): Facts => ({
+  identity: fiber.getFiberRef(facts.identityRef),
+  marker: fiber.getFiberRef(facts.markerRef),
+  origin: fiber.getFiberRef(facts.originRef)
+})
 
 /** The three facts in a fiber's refs: for a `Logger`, which is given the refs of the fiber that logs and runs in none. */
 export const peekIn = (refs: FiberRefs.FiberRefs): Facts => ({
@@ -91,8 +108,8 @@ const sameOrigin = (a: DeliveryOrigin.DeliveryOrigin, b: DeliveryOrigin.Delivery
 
 /** The turn of this fiber. Dies with {@link TurnMismatch} instead of answering with somebody else's. */
 export const current: Effect.Effect<Turn, never, CurrentTurn> = Effect.flatMap(CurrentTurn, (turn) =>
-  Effect.flatMap(Effect.zip(peek, FiberRef.get(facts.turnRef)), ([carried, bound]) =>
-    Option.match(mismatch(turn, carried, bound?.id), {
+  Effect.withFiberRuntime((fiber) =>
+    Option.match(mismatch(turn, carriedBy(fiber), fiber.getFiberRef(facts.turnRef)?.id), {
       onNone: () => Effect.succeed(turn),
       onSome: (fact) => Effect.die(new TurnMismatch({ turn: turn.id, fact }))
     })
@@ -108,16 +125,17 @@ export const current: Effect.Effect<Turn, never, CurrentTurn> = Effect.flatMap(C
 export const enter =
   (turn: Turn) =>
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, Exclude<R, CurrentTurn>> =>
-    Effect.suspend(() => {
+    Effect.contextWithEffect((context: Context.Context<never>) => {
       facts.engage()
-      return Effect.provideService(self, CurrentTurn, turn).pipe(
-        Effect.locally(facts.identityRef, turn.identity),
-        Effect.locally(facts.markerRef, turn.marker),
-        Effect.locally(facts.originRef, turn.origin),
-        Effect.locally(facts.asyncDeliveryRef, Option.fromNullable(turn.asyncDelivery)),
-        Effect.locally(facts.workingDirectoryRef, Field.bound(turn.workingDirectory)),
-        Effect.locally(facts.turnRef, { id: turn.id, depth: turn.depth })
-      )
+      return locallyAll(
+        binding(FiberRef.currentContext, Context.add(context, CurrentTurn, turn)),
+        binding(facts.identityRef, turn.identity),
+        binding(facts.markerRef, turn.marker),
+        binding(facts.originRef, turn.origin),
+        binding(facts.asyncDeliveryRef, Option.fromNullable(turn.asyncDelivery)),
+        binding(facts.workingDirectoryRef, Field.bound(turn.workingDirectory)),
+        binding(facts.turnRef, { id: turn.id, depth: turn.depth })
+      )(self as Effect.Effect<A, E, Exclude<R, CurrentTurn>>)
     })
 
 /**

@@ -4,6 +4,7 @@ import * as CronMarker from "../CronMarker.js"
 import * as DeliveryOrigin from "../DeliveryOrigin.js"
 import * as Field from "../Field.js"
 import * as SessionIdentity from "../SessionIdentity.js"
+import { type Binding, binding, locallyAll } from "./bind.js"
 import { CurrentTurn } from "./current.js"
 import * as facts from "./facts.js"
 
@@ -18,33 +19,38 @@ export type DetachableNeeds<R> = [CurrentTurn] extends [R] ? Refused : unknown
 const omitTurn = Context.omit(CurrentTurn, Tracer.ParentSpan, SqlClient.TransactionConnection)
 
 /** What a turn has put on its log lines, spans and metrics goes as well: it would name the turn in another's record. */
-const withoutContext = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.mapInputContext(self, (context: Context.Context<R>) => omitTurn(context) as Context.Context<R>).pipe(
-    Effect.locally(FiberRef.currentLogAnnotations, HashMap.empty()),
-    Effect.locally(FiberRef.currentLogSpan, List.empty()),
-    Effect.locally(FiberRef.currentTracerSpanAnnotations, HashMap.empty()),
-    Effect.locally(FiberRef.currentTracerSpanLinks, Chunk.empty()),
-    Effect.locally(FiberRef.currentMetricLabels, [])
-  )
+const unmarked = [
+  binding(FiberRef.currentLogAnnotations, HashMap.empty()),
+  binding(FiberRef.currentLogSpan, List.empty()),
+  binding(FiberRef.currentTracerSpanAnnotations, HashMap.empty()),
+  binding(FiberRef.currentTracerSpanLinks, Chunk.empty()),
+  binding(FiberRef.currentMetricLabels, [])
+]
+
+/** Leaves the turn and has these facts instead. */
+const withFacts =
+  (...bindings: readonly [Binding, ...ReadonlyArray<Binding>]) =>
+  <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.contextWithEffect((context: Context.Context<never>) =>
+      locallyAll(binding(FiberRef.currentContext, omitTurn(context)), ...unmarked, ...bindings)(self)
+    )
 
 /** Everything of a turn removed: refs unset, tag, span, annotations and the open transaction's connection gone. */
-export const detached = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  withoutContext(self).pipe(
-    Effect.locally(facts.identityRef, SessionIdentity.unset),
-    Effect.locally(facts.markerRef, CronMarker.unset),
-    Effect.locally(facts.originRef, DeliveryOrigin.unset),
-    Effect.locally(facts.asyncDeliveryRef, Option.none()),
-    Effect.locally(facts.workingDirectoryRef, Field.unset),
-    Effect.locally(facts.turnRef, null)
-  )
+export const detached = withFacts(
+  binding(facts.identityRef, SessionIdentity.unset),
+  binding(facts.markerRef, CronMarker.unset),
+  binding(facts.originRef, DeliveryOrigin.unset),
+  binding<Option.Option<boolean>>(facts.asyncDeliveryRef, Option.none()),
+  binding(facts.workingDirectoryRef, Field.unset),
+  binding(facts.turnRef, null)
+)
 
 /** As {@link detached}, but explicitly nobody: a late reader answers empty instead of asking the environment (gateway.md 1.4, `clear`). */
-export const cleared = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  withoutContext(self).pipe(
-    Effect.locally(facts.identityRef, SessionIdentity.cleared),
-    Effect.locally(facts.markerRef, CronMarker.notCron),
-    Effect.locally(facts.originRef, DeliveryOrigin.cleared),
-    Effect.locally(facts.asyncDeliveryRef, Option.none()),
-    Effect.locally(facts.workingDirectoryRef, Field.cleared),
-    Effect.locally(facts.turnRef, null)
-  )
+export const cleared = withFacts(
+  binding(facts.identityRef, SessionIdentity.cleared),
+  binding(facts.markerRef, CronMarker.notCron),
+  binding(facts.originRef, DeliveryOrigin.cleared),
+  binding<Option.Option<boolean>>(facts.asyncDeliveryRef, Option.none()),
+  binding(facts.workingDirectoryRef, Field.cleared),
+  binding(facts.turnRef, null)
+)
