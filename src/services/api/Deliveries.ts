@@ -60,7 +60,7 @@ export const SendResult = Schema.Struct({
   problem: text
 }).annotations({ identifier: "SendResult" })
 
-const TargetView = Schema.Struct({
+export const TargetView = Schema.Struct({
   target: Schema.String,
   platform: Schema.String,
   chatId: Schema.String,
