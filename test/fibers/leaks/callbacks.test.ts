@@ -161,11 +161,15 @@ describe("a logger is told the facts of the fiber that logs", () => {
   )
 })
 
+/** Fixes a step, with the services of who makes it. */
+const capture = <X, E, R>(self: Effect.Effect<X, E, R>) =>
+  Effect.flatMap(Effect.context<R>(), (services) => Synchronous.capture(services)(self))
+
 describe("a step that another fiber runs", () => {
   it.scopedLive("door: Synchronous.capture fixes it to the turn that made it; its runner stays nobody", () =>
     Effect.gen(function* () {
-      const ofB = yield* inB(Synchronous.capture(asked))
-      const ofA = yield* inA(Synchronous.capture(asked))
+      const ofB = yield* inB(capture(asked))
+      const ofA = yield* inA(capture(asked))
       const worker = yield* inA(
         Turn.forkWorker(Effect.map(traces, (before) => [before, ofB(), ofA()] as const).pipe(Effect.zip(traces)))
       )

@@ -263,7 +263,8 @@ const take = (way: Way, hop: Hop, expected: Expected, onwards: (next?: Expected)
       return Effect.flatMap(world.calledBack(rest), (seen) => nobodys(hop.kind, seen))
     case "captured step":
       return Effect.gen(function* () {
-        const step = yield* Synchronous.capture(here)
+        const services = yield* Effect.context<Turn.CurrentTurn>()
+        const step = yield* Synchronous.capture(services)(here)
         const worker = yield* Turn.forkWorker(Effect.suspend(step)).pipe(Effect.provideService(Scope.Scope, way.scope))
         yield* Turn.result(worker)
         yield* rest
