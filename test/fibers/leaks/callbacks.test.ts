@@ -186,7 +186,7 @@ describe("a step that another fiber runs", () => {
     Effect.gen(function* () {
       let ran = false
       const step = yield* inA(
-        Synchronous.capture(
+        capture(
           Effect.zipRight(
             Effect.sleep("1 millis"),
             Effect.sync(() => (ran = true))
