@@ -10,7 +10,13 @@ import {
   PersistenceFailed
 } from "../../services/agent/Agent.js"
 import * as History from "../../services/agent/History.js"
-import { type ModelError, type ModelRequest, ModelRoute, type TokenUsage } from "../../services/agent/ModelRoute.js"
+import {
+  type BackendName,
+  type ModelError,
+  type ModelRequest,
+  ModelRoute,
+  type TokenUsage
+} from "../../services/agent/ModelRoute.js"
 import { Prompt } from "../../services/agent/Prompt.js"
 import { ToolCallStore } from "../../services/agent/ToolCallStore.js"
 import { Toolbox, type ToolResult } from "../../services/agent/Toolbox.js"
@@ -184,7 +190,7 @@ const make = Effect.gen(function* () {
         )
         const spoken = yield* Ref.get(said)
         usage = addUsage(usage, spoken.usage)
-        if (spoken.backend !== null && spoken.backend.provider !== route.primary.provider)
+        if (spoken.backend !== null && !sameBackend(spoken.backend, route.primary))
           spokenBy = `${spoken.backend.provider}/${spoken.backend.model}`
         return uniqueCalls(spoken, rows, turn.id)
       })
@@ -317,6 +323,8 @@ const make = Effect.gen(function* () {
     run: (task): Effect.Effect<AgentAnswer, AgentError, Turn.CurrentTurn> => run(task)
   })
 })
+
+const sameBackend = (a: BackendName, b: BackendName): boolean => a.provider === b.provider && a.model === b.model
 
 /** Calls with the id of an earlier one of the turn get an id of their own: results are matched by id. */
 const uniqueCalls = (spoken: Spoken, rows: ReadonlyArray<StoredMessage>, turnId: string): Spoken => {
