@@ -117,6 +117,7 @@ export const layer = HttpApiBuilder.group(Api, "completions", (handlers) =>
           source: sourceOf({ surface, sessionId: session.id, profile: settings.profile, uiSessionId: null }),
           sessionId: session.id,
           text: asked.question,
+          messageId: null,
           sentAt: yield* Clock.currentTimeMillis,
           instructions: asked.instructions
         })

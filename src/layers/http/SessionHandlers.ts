@@ -135,6 +135,7 @@ export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
             }),
             sessionId: session.id,
             text: payload.text,
+            messageId: payload.messageId,
             sentAt: yield* Clock.currentTimeMillis,
             instructions: null
           })

@@ -29,7 +29,7 @@ export const sourceOf = (options: {
     scopeId: null,
     userId: options.surface === "cli" ? null : ownerId,
     userIdAlt: null,
-    userName: null,
+    userName: options.surface === "cli" ? null : ownerId,
     isBot: false,
     profile: options.profile,
     uiSessionId: options.uiSessionId
@@ -40,13 +40,14 @@ export const eventOf = (options: {
   readonly source: Source
   readonly sessionId: string
   readonly text: string
+  readonly messageId: string | null
   readonly sentAt: number
   readonly instructions: string | null
 }): InboundEvent =>
   new InboundEvent({
     source: options.source,
     text: options.text,
-    messageId: null,
+    messageId: options.messageId,
     replyTo: null,
     media: [],
     sentAt: options.sentAt,

@@ -108,6 +108,10 @@ export const SessionPatch = Schema.Struct({
 export const ChatBody = Schema.Struct({
   text: Schema.NonEmptyString,
   surface: Schema.optionalWith(Surface, { default: () => "web" as const }),
+  /** The client's own id of the message: sent again with the same one, it is taken once. */
+  messageId: Schema.optionalWith(Schema.NullOr(Schema.NonEmptyString.pipe(Schema.maxLength(200))), {
+    default: () => null
+  }),
   /** A tab's return address. */
   uiSessionId: Schema.optionalWith(text, { default: () => null }),
   /** One question and no more: nobody can be asked anything, and nothing arrives later (`hermes chat -q`). */

@@ -24,7 +24,14 @@ layer(Layer.merge(server(), FetchHttpClient.layer), { excludeTestServices: true 
       )
       const said = yield* api.sessions.chat({
         path: { id: session.id },
-        payload: { text: "hello", surface: "cli", uiSessionId: null, once: true, workingDirectory: null }
+        payload: {
+          text: "hello",
+          surface: "cli",
+          messageId: null,
+          uiSessionId: null,
+          once: true,
+          workingDirectory: null
+        }
       })
       assert.strictEqual(said.text, "You said: hello")
       const metrics = yield* api.operation.metrics({})

@@ -4,8 +4,11 @@ import http from "node:http"
 import net from "node:net"
 import { ErrorBody } from "../../../src/services/api/ApiError.js"
 import { ApiServer } from "../../../src/services/api/ApiServer.js"
+import * as Turn from "../../../src/fibers/Turn.js"
+import * as Admission from "../../../src/services/conversation/Admission.js"
 import { Activity } from "../../../src/services/operation/Activity.js"
 import { ask, type Answer, fetching, key, Play, rawAsk, readEvents, server, wire, withServer } from "./support.js"
+import { turn } from "../support/hands.js"
 
 /** The one shape of error; answers its code. */
 const refusedWith = (answer: Answer, status: number): string => {
@@ -209,6 +212,19 @@ layer(server(), { excludeTestServices: true })("Server", (it) => {
     })
   )
 
+  it.effect("says nothing of its insides when it breaks", () =>
+    Effect.gen(function* () {
+      const play = yield* Play
+      // A defect in a service: the list is none.
+      play.open = undefined as never
+      const broken = yield* ask("/api/approvals")
+      assert.strictEqual(refusedWith(broken, 500), "internal")
+      assert.notMatch(broken.text, /TypeError|undefined|\.ts/)
+      play.open = []
+      assert.strictEqual((yield* ask("/api/approvals")).status, 200)
+    })
+  )
+
   it.effect("handles every request as nobody", () =>
     Effect.gen(function* () {
       const play = yield* Play
@@ -223,6 +239,21 @@ layer(server(), { excludeTestServices: true })("Server", (it) => {
 })
 
 describe("Server's life", () => {
+  it.scopedLive("keeps the turn that it was built in away from its requests", () =>
+    Effect.gen(function* () {
+      const context = yield* Admission.enter(turn("leak"))(Layer.build(server()))
+      yield* Effect.gen(function* () {
+        const play = yield* Play
+        const created = (yield* ask("/api/sessions", { body: {} })).json as { readonly id: string }
+        yield* ask(`/api/sessions/${created.id}/chat`, { body: { text: "who am I?" } })
+        assert.strictEqual(play.accepted[0]?.facts.identity.chatId._tag, "Unset")
+        assert.strictEqual(play.accepted[0]?.facts.origin._tag, "Unset")
+        // The control: the fiber that built it did carry a turn.
+        assert.strictEqual((yield* Admission.enter(turn("leak"))(Turn.peek)).identity.chatId._tag, "Value")
+      }).pipe(Effect.provide(context))
+    })
+  )
+
   it.scopedLive("names the port that is taken, and what to do", () =>
     Effect.gen(function* () {
       const other = yield* Effect.acquireRelease(

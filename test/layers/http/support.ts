@@ -296,10 +296,14 @@ export const backstage = (changes: Partial<SettingsShape["apiServer"]> = {}) =>
     DeliveryLayer.layer
   ).pipe(Layer.provideMerge(conversations), Layer.provideMerge(base(changes)))
 
+const front = Layer.unwrapScoped(Effect.map(page, (pageDirectory) => Server.layer({ pageDirectory })))
+
 export const server = (changes: Partial<SettingsShape["apiServer"]> = {}) =>
-  Layer.unwrapScoped(Effect.map(page, (pageDirectory) => Server.layer({ pageDirectory }))).pipe(
-    Layer.provideMerge(backstage(changes))
-  )
+  front.pipe(Layer.provideMerge(backstage(changes)))
+
+/** The server before another admission. */
+export const serverBefore = (other: Layer.Layer<Admission>) =>
+  front.pipe(Layer.provide(other), Layer.provideMerge(backstage()))
 
 export type Everything = Layer.Layer.Success<ReturnType<typeof server>>
 
