@@ -144,6 +144,8 @@ export const make = (
     const plan = Faults.makePlan()
     const distortions: Array<(batch: ReadonlyArray<Update>) => ReadonlyArray<unknown>> = []
     let waiter: Waiter | null = null
+    let presses = 0
+    let albums = 0
 
     const now = (): number => Number(clock.unsafeCurrentTimeNanos()) / 1e6
 
@@ -301,7 +303,7 @@ export const make = (
         }),
       album: (message, photos) =>
         Effect.sync(() => {
-          const group = `album-${message.chat.id}-${now()}`
+          const group = `album-${++albums}`
           return Array.from({ length: photos }, (_, index) => {
             const { text, ...rest } = message
             const caption = index === 0 && text !== undefined ? { caption: text } : {}
@@ -320,7 +322,7 @@ export const make = (
         }),
       press: ({ chat, from, messageId, value }) =>
         Effect.sync(() => {
-          const id = `${chat.id}:${messageId}:${from.id}:${now()}`
+          const id = `${chat.id}:${messageId}:${from.id}:${++presses}`
           const message = world.message(chat.id, messageId, now())
           send({ callback_query: { id, from, chat_instance: "1", message, data: value } })
           return id

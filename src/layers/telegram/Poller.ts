@@ -16,7 +16,7 @@ const graceMillis = 10_000
 /** Updates of one answer, as Telegram limits them. */
 const batchSize = 100
 /** Between two looks for the rest of an album, in milliseconds. */
-const glanceMillis = 100
+const glanceMillis = 50
 /** Settled updates that are remembered, so that one that comes twice is not admitted twice. */
 const remembered = 4_096
 /** After a week without any, update ids start anew anywhere; then nothing is skipped. Milliseconds. */

@@ -24,7 +24,7 @@ export interface Planned {
   readonly accepted: boolean
 }
 
-const error = (
+export const error = (
   code: number,
   description: string,
   parameters?: { retry_after?: number; migrate_to_chat_id?: number }

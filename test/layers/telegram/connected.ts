@@ -17,7 +17,7 @@ export interface Connected {
   readonly adapter: Adapter
 }
 
-const settingsOf = (telegram: Partial<TelegramSettings>): Layer.Layer<Settings> =>
+export const settingsOf = (telegram: Partial<TelegramSettings>): Layer.Layer<Settings> =>
   Layer.effect(
     Settings,
     Effect.map(Settings, (all) => ({ ...all, telegram: { ...all.telegram, enabled: true, ...telegram } }))

@@ -1,0 +1,23 @@
+import { Effect } from "effect"
+
+const turnsOfTheLoop = 20_000
+
+/** Waits for `self` to fit, over sockets and promises, without a clock; dies when it never does. */
+export const until = <A, E, R>(
+  what: string,
+  self: Effect.Effect<A, E, R>,
+  fits: (value: A) => boolean
+): Effect.Effect<A, E, R> =>
+  Effect.gen(function* () {
+    for (let turn = 0; turn < turnsOfTheLoop; turn += 1) {
+      const value = yield* self
+      if (fits(value)) return value
+      yield* Effect.promise(() => new Promise(setImmediate))
+    }
+    return yield* Effect.dieMessage(`it never became true: ${what}`)
+  })
+
+/** Lets everything that is on its way over loopback arrive. */
+export const settle: Effect.Effect<void> = Effect.promise(async () => {
+  for (let turn = 0; turn < 100; turn += 1) await new Promise(setImmediate)
+})
