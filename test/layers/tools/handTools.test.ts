@@ -1,0 +1,449 @@
+import { describe, it } from "@effect/vitest"
+import { Context, Effect, Either, Layer, Ref } from "effect"
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync
+} from "node:fs"
+import { execFileSync } from "node:child_process"
+import { tmpdir } from "node:os"
+import * as path from "node:path"
+import { expect } from "vitest"
+import * as CronMarker from "../../../src/fibers/CronMarker.js"
+import * as Turn from "../../../src/fibers/Turn.js"
+import * as ToolRegistryLayer from "../../../src/layers/agent/ToolRegistry.js"
+import * as CommandJudgeLayer from "../../../src/layers/approval/CommandJudge.js"
+import * as ShellLayer from "../../../src/layers/node/Shell.js"
+import * as readFileTool from "../../../src/layers/tools/readFile.js"
+import * as searchFilesTool from "../../../src/layers/tools/searchFiles.js"
+import * as terminalTool from "../../../src/layers/tools/terminal.js"
+import * as writeFileTool from "../../../src/layers/tools/writeFile.js"
+import { ToolFailure } from "../../../src/services/agent/Tool.js"
+import { ToolRegistry } from "../../../src/services/agent/Toolbox.js"
+import { Approvals, Authorized, NotApproved, type Question } from "../../../src/services/approval/Approval.js"
+import { ambient, files, ids, redactor, settings, settingsLayer, turn } from "../support/hands.js"
+
+const person = realpathSync(mkdtempSync(path.join(tmpdir(), "hands-")))
+const agent = path.join(person, ".hermes-effect")
+const project = path.join(person, "project")
+for (const directory of [agent, path.join(person, ".ssh"), path.join(project, "src"), path.join(project, ".git")])
+  mkdirSync(directory, { recursive: true })
+for (const file of [".env", "key", "state.db", "config.yaml"])
+  writeFileSync(path.join(agent, file), `secret of ${file}`)
+writeFileSync(path.join(person, ".ssh", "id"), "a private key")
+writeFileSync(
+  path.join(project, "lines.txt"),
+  Array.from({ length: 1_200 }, (_, index) => `line ${index + 1}`).join("\n")
+)
+
+/** What was asked, and what is answered. */
+class Desk extends Context.Tag("test/Desk")<
+  Desk,
+  { readonly asked: Ref.Ref<ReadonlyArray<Question>>; readonly yes: Ref.Ref<boolean> }
+>() {}
+
+const desk = Layer.effectContext(
+  Effect.gen(function* () {
+    const asked = yield* Ref.make<ReadonlyArray<Question>>([])
+    const yes = yield* Ref.make(false)
+    const approvals = yield* Effect.scoped(
+      Layer.build(
+        Layer.mock(Approvals, {
+          unasked: (question) => (self) => Effect.provideService(self, Authorized, { question }),
+          authorize: (question) => (self) =>
+            Effect.gen(function* () {
+              yield* Ref.update(asked, (all) => [...all, question])
+              if (yield* Ref.get(yes)) return yield* Effect.provideService(self, Authorized, { question })
+              return yield* new NotApproved({ cause: "denied", reason: "The owner said no." })
+            })
+        })
+      )
+    )
+    return Context.add(approvals, Desk, { asked, yes })
+  })
+)
+
+const base = Layer.mergeAll(
+  settingsLayer(agent, { terminal: { ...settings(agent).terminal, workingDirectory: project, timeoutSeconds: 20 } }),
+  ambient({ HOME: person }),
+  files,
+  ids,
+  redactor
+)
+
+const layer = Layer.mergeAll(terminalTool.layer, readFileTool.layer, writeFileTool.layer, searchFilesTool.layer).pipe(
+  Layer.provideMerge(
+    Layer.mergeAll(
+      ToolRegistryLayer.layer,
+      Layer.provide(ShellLayer.layer, base),
+      Layer.provide(CommandJudgeLayer.layer, base),
+      desk,
+      base
+    )
+  )
+)
+
+interface Told {
+  /** What the model reads, whether it went well or not. */
+  readonly text: string
+  readonly ok: boolean
+  readonly steps: ReadonlyArray<string>
+}
+
+const use = (name: string, args: unknown, changes: Parameters<typeof turn>[1] = {}) =>
+  Effect.gen(function* () {
+    const tool = (yield* (yield* ToolRegistry).all).find((one) => one.name === name)
+    if (tool === undefined) return yield* Effect.dieMessage(`no tool ${name}`)
+    const steps: Array<string> = []
+    const step = (what: string) => Effect.sync(() => void steps.push(what))
+    const outcome = yield* Turn.enter(turn("a", changes))(
+      tool.call(JSON.stringify(args), { callId: "call", waiting: step("waiting"), started: step("started") })
+    ).pipe(Effect.either)
+    return {
+      text: Either.match(outcome, {
+        onLeft: (error) => (error instanceof ToolFailure ? error.text : `ParseError ${error.message}`),
+        onRight: (text) => text
+      }),
+      ok: Either.isRight(outcome),
+      steps
+    } satisfies Told
+  })
+
+const asked = Effect.flatMap(Desk, ({ asked }) => Ref.get(asked))
+const sayYes = Effect.flatMap(Desk, ({ yes }) => Ref.set(yes, true))
+
+describe("terminal", () => {
+  it.live("runs what only reads at once, in the working directory", () =>
+    Effect.gen(function* () {
+      expect(yield* use("terminal", { command: "ls" })).toMatchObject({ ok: true, steps: ["started"] })
+      expect((yield* use("terminal", { command: "pwd" })).text).toBe(project)
+      expect((yield* use("terminal", { command: "cat missing" })).text).toContain("[exit code 1]")
+      expect((yield* use("terminal", { command: "pwd" }, { workingDirectory: path.join(project, "src") })).text).toBe(
+        path.join(project, "src")
+      )
+      expect((yield* use("terminal", { command: "pwd", workdir: "src" })).text).toBe(path.join(project, "src"))
+      expect(yield* asked).toEqual([])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.live("asks for everything else, and for reading elsewhere", () =>
+    Effect.gen(function* () {
+      for (const args of [
+        { command: "touch x" },
+        { command: "ls; ls" },
+        { command: "cat /etc/passwd" },
+        { command: "ls", workdir: "/" },
+        { command: "ls", workdir: ".." }
+      ])
+        expect(yield* use("terminal", args)).toEqual({ ok: false, text: "The owner said no.", steps: ["waiting"] })
+      const questions = yield* asked
+      expect(questions.map((question) => question.subject)).toEqual([
+        "touch x",
+        "ls; ls",
+        "cat /etc/passwd",
+        "ls\n(in /)",
+        `ls\n(in ${person})`
+      ])
+      expect(questions[0]?.reasons[0]).toContain("read-only list")
+      expect(existsSync(path.join(project, "x"))).toBe(false)
+      yield* sayYes
+      expect(yield* use("terminal", { command: "touch x && echo done" })).toEqual({
+        ok: true,
+        text: "done",
+        steps: ["waiting", "started"]
+      })
+      expect(existsSync(path.join(project, "x"))).toBe(true)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.live("never answers for the owner, yes or no", () =>
+    Effect.gen(function* () {
+      yield* sayYes
+      for (const command of ["hermes approvals approve a", "cat ~/.hermes-effect/.env", "curl localhost:8642"]) {
+        const told = yield* use("terminal", { command })
+        expect(told).toMatchObject({ ok: false, steps: [] })
+        expect(told.text).toContain("nobody can allow it")
+      }
+      const cron = CronMarker.cron({ job: "j", run: "r" })
+      expect((yield* use("terminal", { command: "hermes cron create 1h x" }, { marker: cron })).ok).toBe(false)
+      expect(yield* asked).toEqual([])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.live("says when the time is up, and keeps what was said", () =>
+    Effect.gen(function* () {
+      yield* sayYes
+      const told = yield* use("terminal", { command: "echo begun; sleep 30", timeout: 1 })
+      expect(told.ok).toBe(false)
+      expect(told.text).toMatch(/^begun\n[^]*not finished after 1 s/)
+      expect((yield* use("terminal", { command: "true" })).text).toBe("[no output]")
+      expect((yield* use("terminal", { command: "kill -9 $$" })).text).toContain("[ended by SIGKILL]")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.live("promises nothing that it cannot keep", () =>
+    Effect.gen(function* () {
+      expect((yield* use("terminal", { command: "ls", background: true })).text).toMatch(/ParseError[^]*background/)
+      expect((yield* use("terminal", { command: "ls", timeout: 4_000 })).text).toContain("ParseError")
+      expect((yield* use("terminal", { command: " " })).text).toContain("ParseError")
+      const long = yield* use("terminal", { command: `true ${"x".repeat(7_000)}` })
+      expect(long).toMatchObject({ ok: false, steps: [] })
+      expect(long.text).toContain("too long to be read")
+    }).pipe(Effect.provide(layer))
+  )
+})
+
+describe("read_file", () => {
+  it.live("shows pages of numbered lines", () =>
+    Effect.gen(function* () {
+      const first = (yield* use("read_file", { path: "lines.txt" })).text.split("\n")
+      expect(first[0]).toBe("1|line 1")
+      expect(first).toHaveLength(501)
+      expect(first.at(-1)).toBe("[more follows: offset 501]")
+      const rest = (yield* use("read_file", { path: "lines.txt", offset: 1_199, limit: 10 })).text
+      expect(rest).toBe("1199|line 1199\n1200|line 1200")
+      expect((yield* use("read_file", { path: "lines.txt", offset: 1_201 })).text).toContain("has no line 1201")
+      expect((yield* use("read_file", { path: path.join(project, "lines.txt"), limit: 1 })).text).toContain("1|line 1")
+      expect((yield* use("read_file", { path: "~/project/lines.txt", limit: 1 })).text).toContain("1|line 1")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.live("bounds lines, pages and memory, whatever the file", () =>
+    Effect.gen(function* () {
+      writeFileSync(path.join(project, "long.txt"), `${"é".repeat(3_000_000)}\nend`)
+      const long = (yield* use("read_file", { path: "long.txt" })).text
+      expect(long.length).toBeLessThan(3_000)
+      expect(long).toContain("2|end")
+      expect(long).toContain("1 lines are longer")
+      writeFileSync(path.join(project, "wide.txt"), Array.from({ length: 400 }, () => "w".repeat(1_000)).join("\n"))
+      const wide = (yield* use("read_file", { path: "wide.txt" })).text
+      expect(wide.length).toBeLessThan(90_000)
+      const next = Number(/offset (\d+)/.exec(wide)?.[1])
+      expect((yield* use("read_file", { path: "wide.txt", offset: next, limit: 1 })).text).toContain(`${next}|w`)
+      writeFileSync(path.join(project, "odd.txt"), Buffer.from([0x61, 0xff, 0x0a, 0x62, 0x0d, 0x0a]))
+      const odd = (yield* use("read_file", { path: "odd.txt" })).text
+      expect(odd).toContain("1|a\ufffd\n2|b\n")
+      expect(odd).toContain("no UTF-8")
+      writeFileSync(path.join(project, "empty.txt"), "")
+      expect((yield* use("read_file", { path: "empty.txt" })).text).toContain("is empty")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.live("reads a page from the middle of a large file without holding it", () =>
+    Effect.gen(function* () {
+      const large = path.join(project, "large.bin")
+      writeFileSync(large, "x\n".repeat(100))
+      truncateSync(large, 100)
+      execFileSync("bash", ["-c", `seq 1 8000000 > ${large}`])
+      const before = process.memoryUsage().rss
+      const told = yield* use("read_file", { path: "large.bin", offset: 4_000_000, limit: 2 })
+      expect(told.text).toBe("4000000|4000000\n4000001|4000001\n[more follows: offset 4000002]")
+      expect(process.memoryUsage().rss - before).toBeLessThan(60_000_000)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.live("refuses what is no text file, and says what to do", () =>
+    Effect.gen(function* () {
+      writeFileSync(path.join(project, "image.png"), Buffer.from([0x89, 0x50, 0, 1, 2]))
+      expect((yield* use("read_file", { path: "image.png" })).text).toContain("binary file of 5 bytes")
+      expect((yield* use("read_file", { path: "src" })).text).toContain("search_files lists")
+      expect((yield* use("read_file", { path: "missing" })).text).toContain("no such file")
+      execFileSync("mkfifo", [path.join(project, "pipe")])
+      expect((yield* use("read_file", { path: "pipe" })).text).toContain("no regular file")
+      expect((yield* use("read_file", { path: "/dev/zero" })).text).toContain("no regular file")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.live("never shows the agent's secrets, by whatever name", () =>
+    Effect.gen(function* () {
+      yield* sayYes
+      symlinkSync(path.join(agent, ".env"), path.join(project, "link"))
+      symlinkSync(agent, path.join(project, "home"))
+      linkSync(path.join(agent, "key"), path.join(project, "hard"))
+      for (const file of [
+        "~/.hermes-effect/.env",
+        path.join(agent, "state.db"),
+        "../.hermes-effect/key",
+        "link",
+        "home/.env",
+        "src/../link",
+        "hard",
+        "/proc/self/environ",
+        `/proc/${process.pid}/environ`
+      ]) {
+        const told = yield* use("read_file", { path: file })
+        expect(told, file).toMatchObject({ ok: false, steps: [] })
+        expect(told.text).not.toContain("secret of")
+      }
+      expect(yield* asked).toEqual([])
+      expect((yield* use("read_file", { path: "home/config.yaml" })).text).toBe("1|secret of config.yaml")
+      expect((yield* use("read_file", { path: "~/.ssh/id" })).text).toBe("1|a private key")
+      expect((yield* asked).map((question) => question.subject)).toEqual([path.join(person, ".ssh", "id")])
+    }).pipe(Effect.provide(layer))
+  )
+})
+
+describe("write_file", () => {
+  it.live("makes directories, replaces in one step and keeps the mode", () =>
+    Effect.gen(function* () {
+      const told = yield* use("write_file", { path: "new/deep/file.txt", content: "héllo" })
+      expect(told).toMatchObject({ ok: true, steps: ["started"] })
+      expect(told.text).toContain("wrote 6 bytes to the new file")
+      const file = path.join(project, "new", "deep", "file.txt")
+      expect(readFileSync(file, "utf8")).toBe("héllo")
+      chmodSync(file, 0o750)
+      const inode = statSync(file).ino
+      expect((yield* use("write_file", { path: file, content: "" })).text).toContain("replacing 6")
+      expect(statSync(file)).toMatchObject({ size: 0 })
+      expect(statSync(file).mode & 0o777).toBe(0o750)
+      expect(statSync(file).ino).not.toBe(inode)
+      expect(readdirSync(path.dirname(file))).toEqual(["file.txt"])
+      symlinkSync("file.txt", path.join(project, "new", "deep", "alias"))
+      yield* use("write_file", { path: "new/deep/alias", content: "through" })
+      expect(lstatSync(path.join(project, "new", "deep", "alias")).isSymbolicLink()).toBe(true)
+      expect(readFileSync(file, "utf8")).toBe("through")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.live("never writes the agent's own files, and asks for what others run or trust", () =>
+    Effect.gen(function* () {
+      for (const file of [
+        "~/.hermes-effect/.env",
+        "~/.hermes-effect/config.yaml",
+        "link",
+        "hard",
+        "home/gateway.lock"
+      ]) {
+        const told = yield* use("write_file", { path: file, content: "stolen" })
+        expect(told, file).toMatchObject({ ok: false, steps: [] })
+      }
+      expect(readFileSync(path.join(agent, ".env"), "utf8")).toBe("secret of .env")
+      expect(yield* asked).toEqual([])
+      for (const file of ["~/.bashrc", "~/.ssh/authorized_keys", ".git/config", ".env", "/etc/x", "home/scripts/a.sh"])
+        expect(yield* use("write_file", { path: file, content: "content" }), file).toMatchObject({
+          ok: false,
+          steps: ["waiting"]
+        })
+      expect((yield* asked)[0]?.subject).toBe(`${path.join(person, ".bashrc")}\ncontent`)
+      expect(existsSync(path.join(person, ".bashrc"))).toBe(false)
+      yield* sayYes
+      expect((yield* use("write_file", { path: "~/.bashrc", content: "content" })).ok).toBe(true)
+      expect(readFileSync(path.join(person, ".bashrc"), "utf8")).toBe("content")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.live("leaves the old file when the new one cannot be written", () =>
+    Effect.gen(function* () {
+      expect((yield* use("write_file", { path: "src", content: "x" })).text).toContain("is a directory")
+      expect((yield* use("write_file", { path: "pipe", content: "x" })).text).toContain("no regular file")
+      expect((yield* use("write_file", { path: "lines.txt/below", content: "x" })).ok).toBe(false)
+      expect(readFileSync(path.join(project, "lines.txt"), "utf8").startsWith("line 1\n")).toBe(true)
+    }).pipe(Effect.provide(layer))
+  )
+})
+
+describe("search_files", () => {
+  const place = path.join(person, "searched")
+  for (const directory of ["a/b", ".git", "node_modules/x", "c"])
+    mkdirSync(path.join(place, directory), { recursive: true })
+  for (const [file, text] of [
+    ["a/one.ts", "const needle = 1\nnothing\nNEEDLE\n"],
+    ["a/b/two.ts", "a needle here\r\nand a needle there\r\n"],
+    ["c/three.md", "needle"],
+    [".git/config", "needle"],
+    ["node_modules/x/y.ts", "needle"],
+    ["c/binary", "needle\u0000"],
+    ["c/.hidden", "needle"]
+  ] as const)
+    writeFileSync(path.join(place, file), text)
+  symlinkSync(agent, path.join(place, "c", "home"))
+
+  it.live("finds lines", () =>
+    Effect.gen(function* () {
+      expect((yield* use("search_files", { pattern: "needle", path: place })).text).toBe(
+        "a/one.ts\n1|const needle = 1\n\na/b/two.ts\n1|a needle here\n2|and a needle there\n\nc/.hidden\n1|needle\n\nc/three.md\n1|needle\n[1 binary, large or unreadable files were left out]"
+      )
+      expect((yield* use("search_files", { pattern: "^needle$", path: place, glob: "*.md" })).text).toBe(
+        "c/three.md\n1|needle"
+      )
+      expect((yield* use("search_files", { pattern: "there$", path: place, glob: "*.ts" })).text).toContain(
+        "2|and a needle there"
+      )
+      expect(
+        (yield* use("search_files", { pattern: "NEEDLE", path: place, ignore_case: true, limit: 2 })).text
+      ).toContain("[more follows: offset 2]")
+      expect((yield* use("search_files", { pattern: "needle", path: place, offset: 3, limit: 1 })).text).toContain(
+        "c/.hidden\n1|needle"
+      )
+      expect((yield* use("search_files", { pattern: "(?<!a )needle", path: path.join(place, "a/one.ts") })).text).toBe(
+        "one.ts\n1|const needle = 1"
+      )
+      expect((yield* use("search_files", { pattern: "absent", path: place })).text).toContain(
+        "no line matches in 5 files"
+      )
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.live("finds files", () =>
+    Effect.gen(function* () {
+      expect((yield* use("search_files", { pattern: "*.ts", target: "files", path: place })).text).toBe(
+        "a/one.ts\na/b/two.ts"
+      )
+      expect((yield* use("search_files", { pattern: "**/b/*", target: "files", path: place })).text).toBe("a/b/two.ts")
+      expect((yield* use("search_files", { pattern: "*", target: "files", path: place, limit: 2 })).text).toContain(
+        "offset 2"
+      )
+      expect((yield* use("search_files", { pattern: "none", target: "files", path: place })).text).toContain("no file")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.live("is stopped by no pattern, and explains a wrong one", () =>
+    Effect.gen(function* () {
+      writeFileSync(path.join(place, "evil.txt"), `${"a".repeat(5_000)}!`)
+      const started = Date.now()
+      const told = yield* use("search_files", { pattern: "^(a+)+$", path: path.join(place, "evil.txt") })
+      expect(told.ok).toBe(false)
+      expect(told.text).toContain("nested repetitions")
+      expect(Date.now() - started).toBeLessThan(5_000)
+      expect((yield* use("search_files", { pattern: "(", path: place })).text).toContain("regular expression")
+      expect((yield* use("search_files", { pattern: "x{,3}", path: place })).ok).toBe(true)
+      expect((yield* use("search_files", { pattern: "x", path: "nowhere" })).text).toContain("no such file")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.live("never finds the agent's secrets or credentials on its way", () =>
+    Effect.gen(function* () {
+      const all = (yield* use("search_files", { pattern: "secret of|private key", path: "~" })).text
+      expect(all).toContain("secret of config.yaml")
+      expect(all).not.toMatch(/secret of (\.env|key|state)|private key/)
+      expect((yield* use("search_files", { pattern: "*", target: "files", path: "~/.hermes-effect" })).text).toBe(
+        "config.yaml"
+      )
+      expect((yield* use("search_files", { pattern: "x", path: "~/.hermes-effect/.env" })).ok).toBe(false)
+      expect((yield* use("search_files", { pattern: "key", path: "~/.ssh" })).ok).toBe(false)
+      yield* sayYes
+      expect((yield* use("search_files", { pattern: "key", path: "~/.ssh" })).text).toBe("id\n1|a private key")
+    }).pipe(Effect.provide(layer))
+  )
+})
+
+describe("what the model is told about them", () => {
+  it.live("is short", () =>
+    Effect.gen(function* () {
+      const tools = yield* (yield* ToolRegistry).all
+      expect(tools.map((tool) => tool.name)).toEqual(["read_file", "search_files", "terminal", "write_file"])
+      expect(JSON.stringify(tools.map((tool) => tool.definition)).length).toBeLessThan(3_500)
+      for (const tool of tools) expect(tool.definition.description).not.toContain("\n")
+    }).pipe(Effect.provide(layer))
+  )
+})
