@@ -1,9 +1,17 @@
 /** The tools of the agent; each layer adds its own to the registry. */
 import { Layer } from "effect"
 import * as delegateTask from "../layers/tools/delegateTask.js"
+import * as readFile from "../layers/tools/readFile.js"
+import * as searchFiles from "../layers/tools/searchFiles.js"
 import * as sendMessage from "../layers/tools/sendMessage.js"
+import * as terminal from "../layers/tools/terminal.js"
+import * as writeFile from "../layers/tools/writeFile.js"
 
 export const tools = Layer.mergeAll(
+  terminal.layer,
+  readFile.layer,
+  writeFile.layer,
+  searchFiles.layer,
   sendMessage.layer,
   delegateTask.layer
 )
