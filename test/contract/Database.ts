@@ -171,7 +171,7 @@ export const suite = (name: string, database: Layer.Layer<Database>) =>
           const ran: Array<number> = []
           const answered: Array<number> = []
           yield* Effect.forEach(
-            Array.from({ length: 700 }, (_, index) => index),
+            Array.from({ length: 3_000 }, (_, index) => index),
             (index) =>
               Effect.tap(
                 db.write(

@@ -50,6 +50,20 @@ export const suite = (name: string, stores: Layer.Layer<Database | Outbox | Home
         })
       )
 
+      it.effect("a message of thousands of parts keeps their order", () =>
+        Effect.gen(function* () {
+          const outbox = yield* Outbox
+          const parts = 2_600
+          const wanted = Array.from({ length: parts }, (_, part) => delivery("long", { part, parts }))
+          const rows = yield* write(outbox.insert(wanted))
+          assert.deepStrictEqual(
+            rows.map((row) => row.part),
+            wanted.map((one) => one.part)
+          )
+          assert.deepStrictEqual(yield* write(outbox.insert(wanted.slice(0, 3))), rows.slice(0, 3))
+        })
+      )
+
       it.effect("one row for (cause, target, part), and one that was sent again", () =>
         Effect.gen(function* () {
           const outbox = yield* Outbox

@@ -169,6 +169,22 @@ export const suite = (name: string, stores: Layer.Layer<Database | SessionStore 
           })
       )
 
+      it.effect("a conversation that several people share is everybody's, an isolated one its participant's", () =>
+        Effect.gen(function* () {
+          const sessions = yield* SessionStore
+          const group = (userId: string) => source({ chatId: "garden", chatType: "group", userId })
+          const isolated = yield* sessions.resolve(key("garden:u1"), group("u1"))
+          const shared = yield* sessions.resolve(key("garden:7"), group("u1"))
+          const visible = (userId: string) =>
+            Effect.map(
+              sessions.list({ owner: { platform: "telegram", chatId: "garden", userId }, limit: 10 }),
+              (found) => found.map((session) => session.id).toSorted()
+            )
+          assert.deepStrictEqual(yield* visible("u1"), [isolated.id, shared.id].toSorted())
+          assert.deepStrictEqual(yield* visible("u2"), [shared.id])
+        })
+      )
+
       it.effect("/resume ends the current session, opens the other and leaves it one key", () =>
         Effect.gen(function* () {
           const sessions = yield* SessionStore
@@ -328,6 +344,20 @@ export const suite = (name: string, stores: Layer.Layer<Database | SessionStore 
           const session = yield* sessions.get(id)
           assert.deepStrictEqual([session?.messageCount, session?.lastActivityAt], [3, stored[0]?.at])
           assert.deepStrictEqual(yield* write(transcript.append(id, null, [])), [])
+        })
+      )
+
+      it.effect("thousands of rows are appended at once, in order", () =>
+        Effect.gen(function* () {
+          const sessions = yield* SessionStore
+          const transcript = yield* Transcript
+          const { id } = yield* sessions.resolve(key("many"), source())
+          const texts = Array.from({ length: 4_321 }, (_, index) => `${index}`)
+          yield* write(transcript.append(id, null, texts.map(user)))
+          assert.deepStrictEqual(
+            (yield* transcript.load(id)).map((row) => row.message.text),
+            texts
+          )
         })
       )
 

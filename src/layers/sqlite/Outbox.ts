@@ -88,8 +88,9 @@ const make = Effect.gen(function* () {
       const values = yield* Effect.forEach(deliveries, (delivery) =>
         Effect.map(ids.next("delivery"), (id) => valuesOf(delivery, id, now))
       )
-      const inserted = yield* many(sql`INSERT INTO deliveries ${sql.insert(values)}
-        ON CONFLICT DO NOTHING RETURNING ${sql.literal(columns)}`)
+      const inserted = yield* Rows.inserted(values, (some) =>
+        many(sql`INSERT INTO deliveries ${sql.insert(some)} ON CONFLICT DO NOTHING RETURNING ${sql.literal(columns)}`)
+      )
       const byId = new Map(inserted.map((row) => [row.id, row]))
       return yield* Effect.forEach(deliveries, (delivery, index) => {
         const row = byId.get(values[index]?.id ?? "")

@@ -1,5 +1,5 @@
 import type { SqlConnection, SqlError } from "@effect/sql"
-import { Effect, type ParseResult, Schema } from "effect"
+import { Array, Effect, type ParseResult, Schema } from "effect"
 
 /** SQLite has no booleans and the driver binds none: 0 or 1. */
 export const Flag = Schema.transform(Schema.Literal(0, 1), Schema.Boolean, {
@@ -32,3 +32,15 @@ const Counted = Schema.Struct({ count: Schema.Number })
 /** The `count` column of the one row of a query. */
 export const count = (query: Query): Effect.Effect<number, Failure> =>
   Effect.map(first(Counted)(query), (row) => row?.count ?? 0)
+
+/** Rows in one INSERT at most: SQLite binds 32,766 values to a statement, and the widest table has some 25 columns. */
+const rowsAtOnce = 500
+
+/** Inserts rows in as many statements as their number needs; answers what each returned, in order. */
+export const inserted = <V, A, E, R>(
+  values: ReadonlyArray<V>,
+  insert: (some: ReadonlyArray<V>) => Effect.Effect<ReadonlyArray<A>, E, R>
+): Effect.Effect<ReadonlyArray<A>, E, R> =>
+  values.length <= rowsAtOnce
+    ? insert(values)
+    : Effect.map(Effect.forEach(Array.chunksOf(values, rowsAtOnce), insert), Array.flatten)

@@ -25,9 +25,16 @@ const surfaceOf = (source: Source): string => source.platform || source.surface 
 
 const hashOf = (body: string): string => createHash("sha256").update(body).digest("hex")
 
+/** Who a conversation is with: nobody in particular where several people share it, which its key tells (gateway.md 2.2). */
+const personOf = (key: SessionKey | null, source: Source): string | null => {
+  const person = source.userIdAlt ?? source.userId
+  const shared = source.chatType !== "dm" && key !== null && !key.endsWith(`:${person}`)
+  return shared ? null : person
+}
+
 const owned = (sql: SqlClient.SqlClient, owner: Owner) =>
   sql`s.hidden = 0 AND s.platform = ${owner.platform} AND s.chat_id IS ${owner.chatId}
-    AND (${owner.userId} IS NULL OR s.user_id = ${owner.userId})`
+    AND (${owner.userId} IS NULL OR s.user_id IS NULL OR s.user_id = ${owner.userId})`
 
 const make = Effect.gen(function* () {
   const database = yield* Database
@@ -47,7 +54,7 @@ const make = Effect.gen(function* () {
         chat_id: origin?.chatId ?? null,
         chat_type: origin?.chatType ?? null,
         thread_id: origin?.threadId ?? null,
-        user_id: origin?.userId ?? null,
+        user_id: origin === null ? null : personOf(session.key, origin),
         parent_id: session.parentId,
         hidden: Rows.flag(session.hidden),
         model: session.model,

@@ -89,7 +89,9 @@ const make = Effect.gen(function* () {
         const rows = yield* Effect.forEach(messages, (message) =>
           Effect.map(valuesOf(message), (values) => ({ session_id: sessionId, turn_id: turnId, at, ...values }))
         )
-        const inserted = yield* Inserted(sql`INSERT INTO messages ${sql.insert(rows)} RETURNING id`)
+        const inserted = yield* Rows.inserted(rows, (some) =>
+          Inserted(sql`INSERT INTO messages ${sql.insert(some)} RETURNING id`)
+        )
         yield* sql`UPDATE sessions SET message_count = message_count + ${messages.length}, last_activity_at = ${at}
           WHERE id = ${sessionId}`
         // Ids grow in the order of the values, and the rows of RETURNING come in any.

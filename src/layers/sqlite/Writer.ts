@@ -1,5 +1,5 @@
 import { type SqlClient, type SqlConnection, SqlError } from "@effect/sql"
-import { Cause, Chunk, Effect, Exit, type ParseResult, Random, type Scope } from "effect"
+import { Cause, Chunk, Context, Effect, Exit, type ParseResult, Random, type Scope } from "effect"
 import * as Synchronous from "../../fibers/Synchronous.js"
 import * as Turn from "../../fibers/Turn.js"
 import { type Patience, type Step, Transaction } from "../../services/state/Database.js"
@@ -8,14 +8,17 @@ import * as DirectClient from "./DirectClient.js"
 import { isBusy, isFatal, stateError, translated } from "./SqliteFailure.js"
 import { WriteRequest, type Outcome } from "./WriteRequest.js"
 
+/** The queue. Who comes when it is full is parked with his fiber until there is room. */
+const capacity = 1_024
+
 /** Steps in one commit at most, and how long their statements may take before it is closed: others want the event loop. */
 const batchSize = 512
 const batchNanos = 4_000_000n
 
 export interface Writer {
   /**
-   * Waits in the queue behind at most everything asked for earlier. The queue holds its callers, never only their
-   * steps, and none longer than its patience while the file is held by another process: then `StateLocked`.
+   * Waits behind everything that was asked for earlier, for room in the queue first. While another process holds the
+   * file it waits no longer than its patience: then `StateLocked`, and nothing was written.
    */
   readonly write: <A, E>(
     operation: string,
@@ -41,23 +44,27 @@ export const make = (options: {
     const clock = yield* Effect.clock
     const transaction = yield* makeTransaction(options)
     let waiting: ReadonlyArray<WriteRequest> = []
+    let parked: ReadonlyArray<WriteRequest> = []
     let arrived: Array<WriteRequest> = []
     let wake: (() => void) | null = null
     let closed = false
 
-    const takeArrived = (): void => {
-      if (arrived.length > 0) waiting = waiting.length === 0 ? arrived : waiting.concat(arrived)
+    const fillQueue = (): void => {
+      const all = parked.length === 0 ? arrived : parked.concat(arrived)
+      const room = Math.max(0, capacity - waiting.length)
+      waiting = waiting.concat(all.slice(0, room))
+      parked = all.slice(room)
       arrived = []
     }
 
     const somethingWaits = Effect.async<void>((resume) => {
-      if (waiting.length > 0 || arrived.length > 0) return resume(Effect.void)
+      if (waiting.length + parked.length + arrived.length > 0) return resume(Effect.void)
       wake = () => resume(Effect.void)
     })
 
     /** One transaction with the oldest of those that wait. Answers whether another process holds the file. */
     const commitOldest = (): boolean => {
-      takeArrived()
+      fillQueue()
       const wanted = waiting.filter((request) => !request.withdrawn)
       const left = transaction.run(wanted.slice(0, batchSize))
       waiting = left.requests.concat(wanted.slice(batchSize))
@@ -67,10 +74,12 @@ export const make = (options: {
     /** Ends those whose patience has run out. */
     const expire = (): void => {
       const now = clock.unsafeCurrentTimeMillis()
-      waiting = waiting.filter((request) => {
+      const patient = (request: WriteRequest): boolean => {
         if (!request.withdrawn && now >= request.deadline) request.expire(now)
         return !request.withdrawn && request.outcome === null
-      })
+      }
+      waiting = waiting.filter(patient)
+      parked = parked.filter(patient)
     }
 
     /** 20–150 ms for the first two seconds, then 250–1,000 ms, never past the nearest deadline (state-agent.md 1.5). */
@@ -78,7 +87,7 @@ export const make = (options: {
       if (waiting.length === 0) return Effect.void
       const now = clock.unsafeCurrentTimeMillis()
       const waited = now - Math.min(...waiting.map((request) => request.askedAt))
-      const nearest = Math.min(...waiting.map((request) => request.deadline)) - now
+      const nearest = Math.min(...[...waiting, ...parked].map((request) => request.deadline)) - now
       const jitter = waited < 2_000 ? Random.nextIntBetween(20, 151) : Random.nextIntBetween(250, 1_001)
       return Effect.flatMap(jitter, (millis) => Effect.sleep(Math.max(1, Math.min(millis, nearest))))
     })
@@ -93,12 +102,12 @@ export const make = (options: {
     /** What still waits when the database closes is written if the file is free; nobody is left without an answer. */
     const close = Effect.sync(() => {
       closed = true
-      takeArrived()
+      fillQueue()
       while (waiting.length > 0) {
         if (!commitOldest()) continue
         const now = clock.unsafeCurrentTimeMillis()
-        for (const request of waiting) request.expire(now)
-        waiting = []
+        for (const request of [...waiting, ...parked]) request.expire(now)
+        return
       }
     })
 
@@ -114,11 +123,10 @@ export const make = (options: {
       return request.settled
     }
 
+    const capture = Synchronous.capture(Context.make(Transaction, transaction.client))
+
     const write = <A, E>(operation: string, step: Step<A, E>, patience: Patience) =>
-      step.pipe(
-        Effect.provideService(Transaction, transaction.client),
-        Effect.withTracerEnabled(false),
-        Synchronous.capture,
+      capture(step).pipe(
         Effect.flatMap((run) => enqueue(new WriteRequest(operation, run, clock.unsafeCurrentTimeMillis(), patience))),
         // The outcome of a request is that of its own step, which the queue does not know the type of.
         (outcome) => outcome as Effect.Effect<A, E | StateError>,
@@ -168,7 +176,10 @@ const makeTransaction = (options: {
         : Effect.dieMessage("a statement of a write step ran outside of its transaction")
     )
     const statement = (sql: string) =>
-      Effect.map(Synchronous.capture(options.connection.execute(sql, [], undefined)), (run) => () => failureOf(run()))
+      Effect.map(
+        Synchronous.capture(Context.empty())(options.connection.execute(sql, [], undefined)),
+        (run) => () => failureOf(run())
+      )
     const begin = yield* statement("BEGIN IMMEDIATE")
     const commit = yield* statement("COMMIT")
     const rollback = yield* statement("ROLLBACK")
