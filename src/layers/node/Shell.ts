@@ -93,7 +93,10 @@ const make = Effect.gen(function* () {
     function* (command: ShellCommand) {
       yield* Authorized
       const place = usable(command.workingDirectory)
-      if (place.note !== null) yield* Effect.logWarning("a working directory cannot be entered", place.note)
+      if (place.note !== null)
+        yield* Effect.logWarning("a working directory cannot be entered").pipe(
+          Effect.annotateLogs({ asked: command.workingDirectory, taken: place.directory })
+        )
       const token = yield* ids.next("call")
       const environment = yield* ChildEnvironment.make({
         home: settings.home,

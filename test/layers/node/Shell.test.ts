@@ -8,6 +8,8 @@ import { expect } from "vitest"
 import * as CronMarker from "../../../src/fibers/CronMarker.js"
 import * as Turn from "../../../src/fibers/Turn.js"
 import * as ShellLayer from "../../../src/layers/node/Shell.js"
+import * as ProcessTable from "../../../src/layers/node/process/ProcessTable.js"
+import * as ProcessTree from "../../../src/layers/node/process/ProcessTree.js"
 import { Authorized } from "../../../src/services/approval/Approval.js"
 import { Shell } from "../../../src/services/shell/Shell.js"
 import { ambient, ids, redactor, settingsLayer, turn } from "../support/hands.js"
@@ -206,6 +208,25 @@ describe("ending a command", () => {
     }).pipe(Effect.provide(layer()))
   )
 
+  it.live("needs the token: what left its group and its parents is found by nothing else", () =>
+    Effect.gen(function* () {
+      const pidFile = path.join(home, "control-pids")
+      const child = spawn("bash", ["-c", stubborn("control", pidFile)], {
+        detached: true,
+        stdio: "ignore",
+        env: { PATH: process.env["PATH"], HERMES_COMMAND_TOKEN: "token-of-control" }
+      })
+      yield* until(() => pidsOf(pidFile).length === 3)
+      const pids = pidsOf(pidFile)
+      const root = (token: string) => ({ pid: child.pid ?? 0, token: `HERMES_COMMAND_TOKEN=${token}` })
+      const limits = { graceMillis: 50, limitMillis: 2_000 }
+      yield* ProcessTree.end(root("of somebody else"), limits)
+      expect(pids.filter(isAlive).length).toBeGreaterThan(0)
+      expect(yield* ProcessTree.end(root("token-of-control"), limits)).toEqual([])
+      expect(pids.filter(isAlive)).toEqual([])
+    })
+  )
+
   it.live("by its time limit ends the same tree", () =>
     Effect.gen(function* () {
       const mark = `slow${process.pid}`
@@ -258,5 +279,17 @@ describe("ending a command", () => {
       expect(outcome.note).toContain("still runs")
       process.kill(Number(outcome.output.split("\n")[1]))
     }).pipe(Effect.provide(layer()))
+  )
+})
+
+describe("the table of processes", () => {
+  it.live("is the same by /proc and by ps", () =>
+    Effect.gen(function* () {
+      const text = execFileSync("ps", ["-A", "-o", "pid=,ppid=,pgid=,stat="], { encoding: "utf8" })
+      const byPs = ProcessTable.parsePs(text).find((entry) => entry.pid === process.pid)
+      const byProc = (yield* ProcessTable.list).find((entry) => entry.pid === process.pid)
+      expect(byPs).toMatchObject({ parent: process.ppid })
+      expect(byProc).toMatchObject({ parent: byPs?.parent, group: byPs?.group })
+    })
   )
 })
