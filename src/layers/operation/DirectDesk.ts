@@ -1,0 +1,164 @@
+import { Effect, Layer } from "effect"
+import type { Address } from "../../fibers/DeliveryOrigin.js"
+import { ChannelDirectory } from "../../services/adapter/ChannelDirectory.js"
+import { approvalView } from "../../services/api/Approvals.js"
+import { deliveryView, type TargetView } from "../../services/api/Deliveries.js"
+import { messageView, sessionView } from "../../services/api/Sessions.js"
+import { Approvals } from "../../services/approval/Approval.js"
+import { Pairing } from "../../services/conversation/Pairing.js"
+import { Delivery } from "../../services/delivery/Delivery.js"
+import { HomeChannels } from "../../services/delivery/HomeChannels.js"
+import { Outbox } from "../../services/delivery/Outbox.js"
+import { TargetResolver } from "../../services/delivery/TargetResolver.js"
+import { Desk, type DeskError, Refused } from "../../services/operation/Desk.js"
+import { Ids } from "../../services/operation/Ids.js"
+import { SessionStore } from "../../services/session/SessionStore.js"
+import { Transcript } from "../../services/session/Transcript.js"
+import type { StateError } from "../../services/state/StateError.js"
+
+interface Known {
+  readonly _tag: string
+  readonly message: string
+}
+
+const stateTags: ReadonlySet<string> = new Set<StateError["_tag"]>([
+  "StateLocked",
+  "StateDbReplaced",
+  "StateCorrupt",
+  "StateDiskFull",
+  "StateReadOnly",
+  "StateIndexDamaged",
+  "StateRowUnreadable",
+  "StateUnknown"
+])
+
+const isState = (error: Known): error is StateError => stateTags.has(error._tag)
+
+const snake = (tag: string): string => tag.replace(/(?<=[a-z])(?=[A-Z])/g, "_").toLowerCase()
+
+/** A service's no as the desk says it. */
+const refused = <A, E extends Known, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, DeskError, R> =>
+  Effect.mapError(self, (error) =>
+    error instanceof Refused || isState(error) ? error : new Refused({ code: snake(error._tag), text: error.message })
+  )
+
+type Place = Pick<Address, "platform" | "chatId" | "threadId">
+
+const targetOf = ({ platform, chatId, threadId }: Place): string =>
+  threadId === null ? `${platform}:${chatId}` : `${platform}:${chatId}:${threadId}`
+
+const targetView = (place: Place, name: string | null, home: boolean): TargetView => ({
+  target: targetOf(place),
+  platform: place.platform,
+  chatId: place.chatId,
+  threadId: place.threadId,
+  name,
+  home
+})
+
+const make = Effect.gen(function* () {
+  const sessions = yield* SessionStore
+  const transcript = yield* Transcript
+  const outbox = yield* Outbox
+  const approvals = yield* Approvals
+  const pairing = yield* Pairing
+  const resolver = yield* TargetResolver
+  const delivery = yield* Delivery
+  const directory = yield* ChannelDirectory
+  const homes = yield* HomeChannels
+  const ids = yield* Ids
+
+  const found = (id: string) =>
+    Effect.flatMap(sessions.get(id), (session) =>
+      session === null
+        ? Effect.fail(new Refused({ code: "not_found", text: `there is no session ${id}` }))
+        : Effect.succeed(session)
+    )
+
+  return Desk.of({
+    sessions: {
+      list: ({ limit, before }) =>
+        Effect.map(sessions.list({ owner: null, limit, ...(before === undefined ? {} : { before }) }), (rows) =>
+          rows.map(sessionView)
+        ),
+      get: (id) => Effect.map(found(id), sessionView),
+      messages: (id, { limit }) =>
+        Effect.flatMap(found(id), (session) =>
+          Effect.map(transcript.page(session.id, { limit }), (rows) => rows.map(messageView))
+        ),
+      rename: (id, title) =>
+        refused(
+          Effect.flatMap(found(id), (session) => Effect.map(sessions.setTitle(session.id, title, "user"), sessionView))
+        ),
+      remove: (id) => Effect.flatMap(found(id), (session) => Effect.asVoid(sessions.remove(session.id)))
+    },
+    deliveries: {
+      list: ({ limit, state }) =>
+        Effect.map(outbox.list({ limit, ...(state === undefined ? {} : { state }) }), (rows) => rows.map(deliveryView)),
+      get: (id) =>
+        Effect.flatMap(outbox.get(id), (row) =>
+          row === null
+            ? Effect.fail(new Refused({ code: "not_found", text: `there is no delivery ${id}` }))
+            : Effect.succeed(deliveryView(row))
+        ),
+      targets: Effect.gen(function* () {
+        const atHome = yield* homes.all
+        const known = yield* directory.list(null)
+        const names = new Map(known.map((chat) => [targetOf(chat), chat.name]))
+        const isHome = new Set(atHome.map(targetOf))
+        return [
+          ...atHome.map((home) => targetView(home, names.get(targetOf(home)) ?? null, true)),
+          ...known.filter((chat) => !isHome.has(targetOf(chat))).map((chat) => targetView(chat, chat.name, false))
+        ]
+      }),
+      send: (target, text) =>
+        Effect.gen(function* () {
+          const resolved = yield* resolver.resolve(target)
+          const { deliveries, ok, problem } = yield* delivery.deliver({
+            cause: { kind: "send_message", id: yield* ids.next("call") },
+            address: resolved.address,
+            text,
+            via: resolved.via,
+            transcriptId: null,
+            replyToPerson: false
+          })
+          const [first, ...rest] = deliveries.map(deliveryView)
+          if (first === undefined)
+            return yield* new Refused({
+              code: "nothing_sent",
+              text: problem ?? "the message had nothing in it to send"
+            })
+          return { delivery: first, deliveries: [first, ...rest], ok, problem }
+        }).pipe(refused)
+    },
+    approvals: {
+      list: ({ limit, open }) =>
+        Effect.map(open ? approvals.open(null) : approvals.list(limit), (rows) =>
+          rows.slice(0, limit).map(approvalView)
+        ),
+      answer: (id, { approve, reason }) =>
+        refused(Effect.map(approvals.answer({ sessionKey: null, id, approve, reason, by: "owner" }), approvalView))
+    },
+    pairing: {
+      list: pairing.list,
+      approve: (platform, code) => refused(pairing.approve(platform, code)),
+      revoke: pairing.revoke
+    }
+  })
+})
+
+/** The desk of a home without a running gateway: short transactions of its own. What is sent waits for a gateway. */
+export const layer: Layer.Layer<
+  Desk,
+  never,
+  | SessionStore
+  | Transcript
+  | Outbox
+  | Approvals
+  | Pairing
+  | TargetResolver
+  | Delivery
+  | ChannelDirectory
+  | HomeChannels
+  | Ids
+> = Layer.effect(Desk, make)

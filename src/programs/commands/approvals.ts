@@ -1,0 +1,91 @@
+import * as Args from "@effect/cli/Args"
+import * as Command from "@effect/cli/Command"
+import * as Options from "@effect/cli/Options"
+import { Effect, Layer, Option, Schema } from "effect"
+import process from "node:process"
+import path from "node:path"
+import * as CommandJudgeLayer from "../../layers/approval/CommandJudge.js"
+import { ApprovalView } from "../../services/api/Approvals.js"
+import { CommandJudge } from "../../services/approval/CommandJudge.js"
+import { Desk } from "../../services/operation/Desk.js"
+import { desk, settled } from "./desk.js"
+import { Ended } from "./failure.js"
+import { limit } from "./options.js"
+import { answer, brief, moment, plain, table } from "./output.js"
+import { ownerOnly } from "./ownerOnly.js"
+
+const open = Options.boolean("open").pipe(Options.withDescription("Only questions that wait, oldest first."))
+
+const list = Command.make("list", { limit: limit(50, 500), open }, (options) =>
+  Effect.gen(function* () {
+    const { approvals } = yield* Desk
+    yield* answer(Schema.Array(ApprovalView), yield* approvals.list(options), (rows) =>
+      table(
+        ["id", "state", "asked", "what"],
+        rows.map((row) => [row.id, row.state, moment(row.askedAt), brief(`${row.tool}: ${row.subject}`, 80)]),
+        "No questions."
+      )
+    )
+  })
+).pipe(Command.withDescription("What the agent asked before it acted, newest first."), Command.provide(desk))
+
+const id = Args.text({ name: "ID" })
+
+const answerWith = (id: string, approve: boolean, reason: string | null) =>
+  Effect.gen(function* () {
+    const { approvals } = yield* Desk
+    yield* answer(ApprovalView, yield* approvals.answer(id, { approve, reason }), (row) => [
+      `${approve ? "Approved" : "Denied"}: ${plain(row.subject)}`
+    ])
+  })
+
+/** Refused before anything is opened or asked. */
+const byOwner = <A, E, R>(self: Effect.Effect<A, E, R>) =>
+  Effect.zipRight(ownerOnly("an answer to a question of the agent"), self)
+
+const approve = Command.make("approve", { id }, ({ id }) =>
+  byOwner(Effect.provide(answerWith(id, true, null), desk))
+).pipe(Command.withDescription("Yes to one question, once."))
+
+const reason = Options.text("reason").pipe(Options.withDescription("What the agent is told."), Options.optional)
+
+const deny = Command.make("deny", { id, reason }, ({ id, reason }) =>
+  byOwner(Effect.provide(answerWith(id, false, Option.getOrNull(reason)), desk))
+).pipe(Command.withDescription("No to one question."))
+
+const Verdict = Schema.Struct({
+  verdict: Schema.Literal("allow", "ask", "never"),
+  reasons: Schema.Array(Schema.Struct({ rule: Schema.String, text: Schema.String }))
+})
+
+const exitCodes = { allow: null, ask: 10, never: 11 } as const
+
+const judge = Command.make(
+  "judge",
+  {
+    command: Args.text({ name: "COMMAND" }).pipe(Args.withDescription("The command line, as one argument.")),
+    workdir: Options.text("workdir").pipe(
+      Options.withPseudoName("DIR"),
+      Options.withDescription("Where it would run; here when left out."),
+      Options.optional
+    ),
+    cron: Options.boolean("cron").pipe(Options.withDescription("As asked by a scheduled run."))
+  },
+  ({ command, workdir, cron }) =>
+    Effect.gen(function* () {
+      const judge = yield* CommandJudge
+      const workingDirectory = path.resolve(Option.getOrElse(workdir, () => process.cwd()))
+      const verdict = yield* judge.judge(command, { workingDirectory, cron })
+      yield* answer(Verdict, verdict, ({ verdict, reasons }) => [
+        verdict,
+        ...reasons.map((reason) => `  ${reason.rule}: ${plain(reason.text)}`)
+      ])
+      const code = exitCodes[verdict.verdict]
+      if (code !== null) return yield* new Ended({ code, text: null })
+    }).pipe(Effect.provide(CommandJudgeLayer.layer.pipe(Layer.provide(settled))))
+).pipe(Command.withDescription("What a command would meet, without running it: exit code 0 allow, 10 ask, 11 never."))
+
+export const command = Command.make("approvals").pipe(
+  Command.withDescription("What the agent asks before it acts."),
+  Command.withSubcommands([list, approve, deny, judge])
+)

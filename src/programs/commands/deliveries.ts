@@ -1,0 +1,51 @@
+import * as Args from "@effect/cli/Args"
+import * as Command from "@effect/cli/Command"
+import * as Options from "@effect/cli/Options"
+import { Effect, Schema } from "effect"
+import { DeliveryView } from "../../services/api/Deliveries.js"
+import { DeliveryState } from "../../services/delivery/Outbox.js"
+import { Desk } from "../../services/operation/Desk.js"
+import { desk } from "./desk.js"
+import { limit } from "./options.js"
+import { answer, brief, moment, plain, table } from "./output.js"
+
+const place = ({ platform, chatId, threadId }: DeliveryView): string =>
+  threadId === null ? `${platform}:${chatId}` : `${platform}:${chatId}:${threadId}`
+
+const state = Options.choice("state", DeliveryState.literals).pipe(
+  Options.withDescription("Only those in this state."),
+  Options.optional
+)
+
+const list = Command.make("list", { limit: limit(50, 500), state }, ({ limit, state }) =>
+  Effect.gen(function* () {
+    const { deliveries } = yield* Desk
+    const rows = yield* deliveries.list({ limit, ...(state._tag === "Some" ? { state: state.value } : {}) })
+    yield* answer(Schema.Array(DeliveryView), rows, (rows) =>
+      table(
+        ["id", "to", "state", "made", "text"],
+        rows.map((row) => [row.id, place(row), row.state, moment(row.createdAt), brief(row.text, 50)]),
+        "Nothing was sent yet."
+      )
+    )
+  })
+).pipe(Command.withDescription("What was sent or waits to be sent, newest first."), Command.provide(desk))
+
+const show = Command.make("show", { id: Args.text({ name: "ID" }) }, ({ id }) =>
+  Effect.gen(function* () {
+    const { deliveries } = yield* Desk
+    yield* answer(DeliveryView, yield* deliveries.get(id), (row) => [
+      `${row.id}: ${row.state}${row.reason === null ? "" : ` (${row.reason})`}`,
+      `to ${place(row)}, picked by ${row.via}; caused by ${row.cause.kind} ${row.cause.id}`,
+      `part ${row.part} of ${row.parts}; attempts: ${row.attempts}; message there: ${row.platformMessageId ?? "-"}`,
+      `made ${moment(row.createdAt)}, settled ${moment(row.settledAt)}${row.resendOf === null ? "" : `, a copy of ${row.resendOf}`}`,
+      "",
+      plain(row.text)
+    ])
+  })
+).pipe(Command.withDescription("One delivery in full."), Command.provide(desk))
+
+export const command = Command.make("deliveries").pipe(
+  Command.withDescription("The outbox: every message out, and what became of it."),
+  Command.withSubcommands([list, show])
+)

@@ -1,0 +1,64 @@
+/** The desk of this home: its gateway's when one answers, else one of its own on the database. */
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import { Effect, Layer } from "effect"
+import * as AbsentAdapter from "../../layers/adapter/AbsentAdapter.js"
+import * as AdapterRegistry from "../../layers/adapter/AdapterRegistry.js"
+import * as Approvals from "../../layers/approval/Approvals.js"
+import * as Delivery from "../../layers/delivery/Delivery.js"
+import * as Notifier from "../../layers/delivery/Notifier.js"
+import * as Redactor from "../../layers/delivery/Redactor.js"
+import * as TargetResolver from "../../layers/delivery/TargetResolver.js"
+import * as RemoteDesk from "../../layers/http/RemoteDesk.js"
+import * as ConfigFile from "../../layers/node/ConfigFile.js"
+import * as HomeDirectory from "../../layers/node/Home.js"
+import * as Ids from "../../layers/node/Ids.js"
+import * as Activity from "../../layers/operation/Activity.js"
+import * as DirectDesk from "../../layers/operation/DirectDesk.js"
+import * as Drain from "../../layers/operation/Drain.js"
+import * as Database from "../../layers/sqlite/Database.js"
+import * as Telegram from "../../layers/telegram/Capabilities.js"
+import * as WebAdapter from "../../layers/web/Adapter.js"
+import { Home } from "../../services/operation/Home.js"
+import { Settings } from "../../services/operation/Settings.js"
+import { stores } from "../stores.js"
+import { Invocation } from "./invocation.js"
+import { running } from "./owner.js"
+
+/** The page needs no gateway to be written to; what is for another platform waits for one. */
+const surfaces = Layer.merge(
+  WebAdapter.layer,
+  Layer.unwrapEffect(
+    Effect.map(Settings, ({ telegram }) =>
+      telegram.enabled ? AbsentAdapter.layer("telegram", Telegram.capabilities) : Layer.empty
+    )
+  )
+)
+
+const database = Layer.unwrapEffect(Effect.map(Home, (home) => Database.layer({ file: home.database })))
+
+/** The settings of a home, which is made where there is none. */
+export const settled = Layer.unwrapEffect(
+  Effect.map(Invocation, ({ home }) => ConfigFile.layer.pipe(Layer.provideMerge(HomeDirectory.layer(home))))
+)
+
+const direct = DirectDesk.layer.pipe(
+  Layer.provide(Layer.mergeAll(Approvals.layer, TargetResolver.layer)),
+  Layer.provide(Notifier.layer),
+  Layer.provide(surfaces),
+  Layer.provide(Delivery.layer),
+  Layer.provide(Layer.mergeAll(AdapterRegistry.layer, Activity.layer, Drain.layer, Redactor.layer)),
+  Layer.provide(stores),
+  Layer.provide(Layer.mergeAll(database, Ids.layer)),
+  Layer.provide(settled)
+)
+
+export const desk = Layer.unwrapEffect(
+  Effect.gen(function* () {
+    const gateway = yield* running
+    if (gateway === null) return direct
+    const { environment } = yield* Invocation
+    return RemoteDesk.layer({ url: gateway.address.url, key: gateway.key, environment }).pipe(
+      Layer.provide(FetchHttpClient.layer)
+    )
+  })
+)

@@ -1,0 +1,69 @@
+/** How a command ends that did not do what was asked: its exit code (contract §2) and its words. */
+import * as HelpDoc from "@effect/cli/HelpDoc"
+import * as ValidationError from "@effect/cli/ValidationError"
+import { Cause, Data } from "effect"
+
+/** 1 failed · 2 wrong usage · 10 and 11 a judge's verdict · 75 start me again · 78 configuration or lock conflict. */
+export type ExitCode = 1 | 2 | 10 | 11 | 75 | 78
+
+/** The command ends with this code; null says nothing more than what it printed. */
+export class Ended extends Data.TaggedError("Ended")<{ readonly code: ExitCode; readonly text: string | null }> {
+  override get message(): string {
+    return this.text ?? `exit code ${this.code}`
+  }
+}
+
+export const failed = (text: string): Ended => new Ended({ code: 1, text })
+export const usage = (text: string): Ended => new Ended({ code: 2, text })
+
+/** What starting again does not cure: the configuration, the home or a lock has to be looked at. */
+const conflicts: ReadonlySet<string> = new Set([
+  "AddressUnusable",
+  "HomeInUse",
+  "HomeUnusable",
+  "HostsUnnamed",
+  "LockUnusable",
+  "PortTaken",
+  "SettingsUnusable",
+  "TokenInUse"
+])
+
+const passing: ReadonlySet<unknown> = new Set(["locked", "unknown"])
+
+const tagOf = (error: unknown): string =>
+  typeof error === "object" && error !== null && "_tag" in error && typeof error._tag === "string" ? error._tag : ""
+
+const isConflict = (error: unknown): boolean =>
+  conflicts.has(tagOf(error)) ||
+  (tagOf(error) === "StateUnopened" &&
+    typeof error === "object" &&
+    error !== null &&
+    "reason" in error &&
+    !passing.has(error.reason))
+
+// oxlint-disable-next-line no-control-regex -- the escape that begins a colour
+const wordsOf = (doc: HelpDoc.HelpDoc): string =>
+  HelpDoc.toAnsiText(doc)
+    .replace(/\u001b\[[0-9;]*m/g, "")
+    .trim()
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+export interface Ending {
+  readonly code: number
+  /** For stderr; null when everything was said. */
+  readonly text: string | null
+}
+
+/** How a failed command ends. */
+export const endingOf = (cause: Cause.Cause<unknown>): Ending => {
+  if (Cause.isInterruptedOnly(cause)) return { code: 1, text: "interrupted" }
+  const failure = Cause.failureOption(cause)
+  if (failure._tag === "None")
+    return { code: 1, text: `something went wrong inside; this is a bug\n${Cause.pretty(cause)}` }
+  const error = failure.value
+  if (error instanceof Ended) return { code: error.code, text: error.text }
+  if (ValidationError.isValidationError(error))
+    return { code: 2, text: `${wordsOf(error.error)}; \`hermes --help\` shows what there is` }
+  return { code: isConflict(error) ? 78 : 1, text: messageOf(error) }
+}

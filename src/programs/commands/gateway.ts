@@ -1,0 +1,153 @@
+import * as Command from "@effect/cli/Command"
+import * as Options from "@effect/cli/Options"
+import { Clock, Effect, Option, Redacted, Schema } from "effect"
+import process from "node:process"
+import { fileURLToPath } from "node:url"
+import * as StderrLog from "../../layers/terminal/StderrLog.js"
+import type { Home } from "../../services/operation/Home.js"
+import { Instant } from "../../services/operation/Instant.js"
+import { version } from "../../services/operation/Version.js"
+import { Ended, failed } from "./failure.js"
+import { Invocation } from "./invocation.js"
+import { answer, moment, note, say } from "./output.js"
+import { running } from "./owner.js"
+
+/** The built page lies beside the folder of the built command. */
+const pageDirectory = fileURLToPath(new URL("../page", import.meta.url))
+
+const hints = (home: string): string =>
+  [
+    `This is a new home: ${home}`,
+    "Until you set a model, the built-in offline assistant answers. For a real one set HERMES_MODEL_PROVIDER and its key,",
+    "such as ANTHROPIC_API_KEY, in .env there; for Telegram set TELEGRAM_BOT_TOKEN and TELEGRAM_ALLOWED_USERS.",
+    "config.yaml there shows every other setting."
+  ].join("\n")
+
+/** The one line for whoever started it. Only a person's terminal is shown the key. */
+const ready = (started: { readonly url: string; readonly home: typeof Home.Service }) => {
+  const address = process.stdout.isTTY
+    ? `${started.url}/#key=${encodeURIComponent(Redacted.value(started.home.apiKey))}`
+    : started.url
+  return Effect.zipRight(
+    say(`hermes-effect ${version} is ready: ${address}`),
+    started.home.fresh ? note(hints(started.home.directory)) : Effect.void
+  )
+}
+
+const port = Options.integer("port").pipe(
+  Options.withDescription("The port of the page and the API (API_SERVER_PORT; default 8642); 0 takes a free one."),
+  Options.optional
+)
+const host = Options.text("host").pipe(
+  Options.withDescription("The address to listen on (API_SERVER_HOST); other than loopback needs allowed_hosts."),
+  Options.optional
+)
+
+/** What the options say wins over the environment, and the environment over the file. */
+const overrides = (options: { readonly [name: string]: Option.Option<string | number> }) =>
+  Object.fromEntries(
+    Object.entries(options).flatMap(([name, value]) => (Option.isSome(value) ? [[name, String(value.value)]] : []))
+  )
+
+const run = (options: { readonly port: Option.Option<number>; readonly host: Option.Option<string> }) =>
+  Effect.gen(function* () {
+    const { home, environment, logLevel } = yield* Invocation
+    const gateway = yield* Effect.promise(() => import("../gateway.js"))
+    const code = yield* gateway.run(
+      {
+        home,
+        environment: {
+          ...environment,
+          ...overrides({
+            API_SERVER_PORT: options.port,
+            API_SERVER_HOST: options.host,
+            HERMES_LOG_LEVEL: Option.map(Option.fromNullable(logLevel), (level) => level._tag.toLowerCase())
+          })
+        },
+        terminal: process.stderr.isTTY === true,
+        pageDirectory
+      },
+      ready
+    )
+    if (code !== 0) return yield* new Ended({ code, text: null })
+  }).pipe(Effect.provide(StderrLog.removed))
+
+const runCommand = Command.make("run", { port, host }, run).pipe(
+  Command.withDescription("Runs the gateway until SIGINT or SIGTERM, then lets its work end (35 s at most).")
+)
+
+const State = Schema.Struct({
+  running: Schema.Boolean,
+  state: Schema.NullOr(Schema.Literal("ok", "draining")),
+  pid: Schema.NullOr(Schema.Int),
+  url: Schema.NullOr(Schema.String),
+  version: Schema.NullOr(Schema.String),
+  startedAt: Schema.NullOr(Instant)
+})
+
+const status = Command.make("status", {}, () =>
+  Effect.gen(function* () {
+    const gateway = yield* running
+    const { pid, url, startedAt } = gateway?.address ?? { pid: null, url: null, startedAt: null }
+    yield* answer(
+      State,
+      {
+        running: gateway !== null,
+        state: gateway?.health.status ?? null,
+        pid,
+        url,
+        version: gateway?.health.version ?? null,
+        startedAt
+      },
+      (state) =>
+        state.running
+          ? [
+              `The gateway ${state.state === "draining" ? "is shutting down" : "runs"} at ${state.url} (version ${state.version}, process ${state.pid}, since ${moment(state.startedAt)}).`
+            ]
+          : ["No gateway runs on this home."]
+    )
+    if (gateway === null) return yield* new Ended({ code: 1, text: null })
+  })
+).pipe(Command.withDescription("Does a gateway run on this home? Exit code 1 when none does."))
+
+/** A drain ends within 35 s. */
+const stopPatienceMillis = 40_000
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM"
+  }
+}
+
+const Stopped = Schema.Struct({ stopped: Schema.Boolean, pid: Schema.NullOr(Schema.Int) })
+
+const stop = Command.make("stop", {}, () =>
+  Effect.gen(function* () {
+    const gateway = yield* running
+    if (gateway === null)
+      return yield* answer(Stopped, { stopped: false, pid: null }, () => ["No gateway runs on this home."])
+    const { pid } = gateway.address
+    const asked = (yield* gateway.status).gateway.pid
+    if (asked !== pid)
+      return yield* failed(`the gateway at ${gateway.address.url} is process ${asked}, not ${pid} as its home says`)
+    yield* Effect.try({
+      try: () => process.kill(pid, "SIGTERM"),
+      catch: (error) => failed(`process ${pid} cannot be stopped: ${error instanceof Error ? error.message : error}`)
+    })
+    const deadline = (yield* Clock.currentTimeMillis) + stopPatienceMillis
+    while (isAlive(pid)) {
+      if ((yield* Clock.currentTimeMillis) > deadline)
+        return yield* failed(`process ${pid} is still there after ${stopPatienceMillis / 1_000} s`)
+      yield* Effect.sleep(50)
+    }
+    yield* answer(Stopped, { stopped: true, pid }, () => [`The gateway (process ${pid}) has ended.`])
+  })
+).pipe(Command.withDescription("Ends the gateway of this home and waits until it is gone (40 s at most)."))
+
+export const command = Command.make("gateway", { port, host }, run).pipe(
+  Command.withDescription("The gateway itself; `hermes gateway` alone runs it."),
+  Command.withSubcommands([runCommand, status, stop])
+)

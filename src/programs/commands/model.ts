@@ -1,0 +1,61 @@
+import * as Args from "@effect/cli/Args"
+import * as Command from "@effect/cli/Command"
+import * as Options from "@effect/cli/Options"
+import { Effect, Option, Schema } from "effect"
+import { Config } from "../../services/operation/Config.js"
+import { Provider, Settings } from "../../services/operation/Settings.js"
+import { settled } from "./desk.js"
+import { answer } from "./output.js"
+
+const Model = Schema.Struct({
+  provider: Provider,
+  model: Schema.String,
+  baseUrl: Schema.NullOr(Schema.String),
+  contextLength: Schema.Number,
+  fallbacks: Schema.Array(Schema.Struct({ provider: Provider, model: Schema.String }))
+})
+
+const current = Effect.provide(
+  Effect.map(Settings, ({ model, fallbacks }) => ({
+    provider: model.provider,
+    model: model.model,
+    baseUrl: model.baseUrl,
+    contextLength: model.contextWindow,
+    fallbacks: fallbacks.map(({ provider, model }) => ({ provider, model }))
+  })),
+  settled
+)
+
+const change = (path: string, value: Option.Option<string>) =>
+  Option.isNone(value)
+    ? Effect.void
+    : Effect.provide(
+        // JSON is YAML, and a name that looks like a number or a truth stays a name.
+        Effect.flatMap(Config, (config) => config.set(path, JSON.stringify(value.value))),
+        settled
+      )
+
+export const command = Command.make(
+  "model",
+  {
+    provider: Options.choice("provider", Provider.literals).pipe(
+      Options.withDescription("Sets the provider too."),
+      Options.optional
+    ),
+    name: Args.text({ name: "NAME" }).pipe(Args.withDescription("The model to use from now on."), Args.optional)
+  },
+  ({ provider, name }) =>
+    Effect.gen(function* () {
+      yield* change("model.provider", provider)
+      yield* change("model.name", name)
+      const changed = Option.isSome(provider) || Option.isSome(name)
+      yield* answer(Model, yield* current, (now) => [
+        `${now.provider}/${now.model}${now.baseUrl === null ? "" : ` at ${now.baseUrl}`}`,
+        ...now.fallbacks.map((fallback) => `then ${fallback.provider}/${fallback.model}`),
+        ...(changed ? ["It counts from the next start of the gateway; HERMES_MODEL* variables win over it."] : []),
+        ...(now.provider === "offline" && !changed
+          ? ["That is the built-in offline assistant. `hermes model --provider anthropic NAME` sets a real model."]
+          : [])
+      ])
+    })
+).pipe(Command.withDescription("Shows or sets the model."))

@@ -1,0 +1,62 @@
+/** What a command says on stdout: one JSON document for programs, lines and tables for people. */
+import { Console, Effect, Schema } from "effect"
+import process from "node:process"
+import { Invocation } from "./invocation.js"
+
+/** Prints `value` as JSON with `--json`, else as `lines` says it. */
+export const answer = <A, I>(
+  schema: Schema.Schema<A, I>,
+  value: A,
+  lines: (value: A) => ReadonlyArray<string>
+): Effect.Effect<void, never, Invocation> =>
+  Effect.gen(function* () {
+    const { json } = yield* Invocation
+    if (!json) return yield* say(...lines(value))
+    // What a command prints is its own value, which its schema was made for.
+    const encoded = yield* Effect.orDie(Schema.encode(schema)(value))
+    yield* Console.log(JSON.stringify(encoded, null, 2))
+  })
+
+export const say = (...lines: ReadonlyArray<string>): Effect.Effect<void> =>
+  lines.length === 0 ? Effect.void : Console.log(lines.join("\n"))
+
+/** On stderr: for a person, and not for a program that reads the answer. */
+export const note = (text: string): Effect.Effect<void> => Effect.sync(() => void process.stderr.write(`${text}\n`))
+
+/** Control characters of foreign text stay out of a person's terminal. */
+export const plain = (text: string): string =>
+  // oxlint-disable-next-line no-control-regex -- these are the characters that are meant
+  text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "")
+
+const oneLine = (text: string): string => plain(text).replace(/\s+/g, " ").trim()
+
+/** A text on one line of at most `width` characters. */
+export const brief = (text: string, width: number): string => {
+  const line = oneLine(text)
+  return line.length <= width ? line : `${line.slice(0, Math.max(0, width - 1))}…`
+}
+
+/** Columns under their names, as wide as their longest cell; the last is not padded. */
+export const table = (
+  names: ReadonlyArray<string>,
+  rows: ReadonlyArray<ReadonlyArray<string | null>>,
+  empty: string
+): ReadonlyArray<string> => {
+  if (rows.length === 0) return [empty]
+  const cells = [names, ...rows.map((row) => row.map((cell) => oneLine(cell ?? "-")))]
+  const widths = names.map((_, column) => Math.max(...cells.map((row) => (row[column] ?? "").length)))
+  return cells.map((row) =>
+    row
+      .map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
+      .join("  ")
+      .trimEnd()
+  )
+}
+
+/** An instant as a person reads it, in local time to the minute. */
+export const moment = (millis: number | null): string => {
+  if (millis === null) return "-"
+  const at = new Date(millis)
+  const two = (value: number): string => String(value).padStart(2, "0")
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}`
+}

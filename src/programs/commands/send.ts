@@ -1,0 +1,69 @@
+import * as Args from "@effect/cli/Args"
+import * as Command from "@effect/cli/Command"
+import * as Options from "@effect/cli/Options"
+import { Effect, Option, Schema } from "effect"
+import * as NodeStream from "@effect/platform-node/NodeStream"
+import process from "node:process"
+import { DeliveryView, TargetView } from "../../services/api/Deliveries.js"
+import { Desk } from "../../services/operation/Desk.js"
+import { desk } from "./desk.js"
+import { failed, usage } from "./failure.js"
+import { answer, table } from "./output.js"
+
+/** As much as the API takes. */
+const longest = 10_000_000
+
+const stdin = NodeStream.toString(() => process.stdin, {
+  onFailure: (error) => failed(`stdin cannot be read: ${error instanceof Error ? error.message : String(error)}`),
+  maxBytes: longest
+}).pipe(Effect.map((text) => text.replace(/\n$/, "")))
+
+const Sent = Schema.Struct({ delivery: DeliveryView })
+
+const list = Effect.gen(function* () {
+  const { deliveries } = yield* Desk
+  yield* answer(Schema.Array(TargetView), yield* deliveries.targets, (rows) =>
+    table(
+      ["target", "name", ""],
+      rows.map((row) => [row.target, row.name, row.home ? "home" : ""]),
+      "No chats are known yet: say /sethome in one, or set a home channel."
+    )
+  )
+})
+
+const send = (target: string, text: string) =>
+  Effect.gen(function* () {
+    const { deliveries } = yield* Desk
+    const sent = yield* deliveries.send(target, text)
+    yield* answer(Sent, sent, ({ delivery }) => [
+      delivery.state === "sent"
+        ? `Sent (${delivery.id}).`
+        : `${delivery.state} (${delivery.id})${delivery.reason === null ? "" : `: ${delivery.reason}`}`
+    ])
+    if (!sent.ok)
+      return yield* failed(
+        sent.problem ?? `the message was not sent; see \`hermes deliveries show ${sent.delivery.id}\``
+      )
+  })
+
+export const command = Command.make(
+  "send",
+  {
+    to: Options.text("to").pipe(
+      Options.withPseudoName("TARGET"),
+      Options.withDescription("`platform` (its home channel) or `platform:chat[:thread]`."),
+      Options.optional
+    ),
+    list: Options.boolean("list").pipe(Options.withDescription("Shows the targets there are.")),
+    text: Args.text({ name: "TEXT" }).pipe(Args.withDescription("The message; - reads it from stdin."), Args.optional)
+  },
+  (options) =>
+    Effect.gen(function* () {
+      if (options.list) return yield* list
+      if (Option.isNone(options.to)) return yield* usage("say where to: hermes send --to TARGET TEXT")
+      if (Option.isNone(options.text)) return yield* usage("say what: hermes send --to TARGET TEXT (- reads stdin)")
+      const text = options.text.value === "-" ? yield* stdin : options.text.value
+      if (text.trim() === "") return yield* failed("there is nothing in the message to send")
+      yield* send(options.to.value, text)
+    })
+).pipe(Command.withDescription("Sends one message out."), Command.provide(desk))

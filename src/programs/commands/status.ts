@@ -1,0 +1,36 @@
+import * as Command from "@effect/cli/Command"
+import { Effect } from "effect"
+import { version } from "../../services/operation/Version.js"
+import { GatewayStatus } from "../../services/operation/Health.js"
+import { answer, moment, table } from "./output.js"
+import { running } from "./owner.js"
+
+const nobody: GatewayStatus = {
+  gateway: { running: false, pid: null, url: null, version, startedAt: null },
+  work: { turns: 0, cron: 0, api: 0, delegates: 0, processes: 0 },
+  platforms: [],
+  jobs: { scheduled: 0, next: null },
+  paused: false
+}
+
+const lines = ({ gateway, work, platforms }: GatewayStatus): ReadonlyArray<string> =>
+  gateway.running
+    ? [
+        `The gateway runs at ${gateway.url} (version ${gateway.version}, process ${gateway.pid}, since ${moment(gateway.startedAt)}).`,
+        `Work: ${Object.entries(work)
+          .map(([kind, count]) => `${count} ${kind}`)
+          .join(", ")}.`,
+        ...table(
+          ["platform", "state", "problem"],
+          platforms.map(({ name, state, error }) => [name, state, error ?? ""]),
+          "No platform is connected."
+        )
+      ]
+    : ["No gateway runs on this home: `hermes gateway run` starts one."]
+
+export const command = Command.make("status", {}, () =>
+  Effect.gen(function* () {
+    const gateway = yield* running
+    yield* answer(GatewayStatus, gateway === null ? nobody : yield* gateway.status, lines)
+  })
+).pipe(Command.withDescription("How the gateway of this home is, and what it does."))

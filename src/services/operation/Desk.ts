@@ -1,0 +1,86 @@
+import { Context, type Effect, Schema } from "effect"
+import type { ApprovalView } from "../api/Approvals.js"
+import type { DeliveryView, SendResult, TargetView } from "../api/Deliveries.js"
+import type { PairedUserView, PairingRequestView } from "../api/Pairing.js"
+import type { MessageView, SessionView } from "../api/Sessions.js"
+import type { DeliveryState } from "../delivery/Outbox.js"
+import type { StateError } from "../state/StateError.js"
+
+/** It cannot be done as asked; the text says why and what can be done. `code` is for programs. */
+export class Refused extends Schema.TaggedError<Refused>()("Refused", {
+  code: Schema.String,
+  text: Schema.String
+}) {
+  override get message(): string {
+    return this.text
+  }
+}
+
+/** The gateway that owns the home does not answer, or not as a gateway does. */
+export class GatewayUnreachable extends Schema.TaggedError<GatewayUnreachable>()("GatewayUnreachable", {
+  url: Schema.String,
+  detail: Schema.String
+}) {
+  override get message(): string {
+    return `the gateway at ${this.url} gave no answer (${this.detail}); \`hermes gateway status\` and \`hermes logs\` say more`
+  }
+}
+
+export type DeskError = Refused | GatewayUnreachable | StateError
+
+/**
+ * What the owner does away from any chat: looks things up, answers questions, lets people in, sends (contract §2). One
+ * layer asks the gateway that owns the home, the other works on the database while no gateway runs.
+ */
+export class Desk extends Context.Tag("hermes/operation/Desk")<
+  Desk,
+  {
+    readonly sessions: {
+      /** Newest activity first; `before` is a time of last activity in epoch milliseconds. */
+      readonly list: (options: {
+        readonly limit: number
+        readonly before?: number
+      }) => Effect.Effect<ReadonlyArray<SessionView>, DeskError>
+      readonly get: (id: string) => Effect.Effect<SessionView, DeskError>
+      /** The last rows of the transcript, oldest first. */
+      readonly messages: (
+        id: string,
+        options: { readonly limit: number }
+      ) => Effect.Effect<ReadonlyArray<MessageView>, DeskError>
+      readonly rename: (id: string, title: string) => Effect.Effect<SessionView, DeskError>
+      /** Stops what runs there and deletes the session with its transcript. */
+      readonly remove: (id: string) => Effect.Effect<void, DeskError>
+    }
+    readonly deliveries: {
+      readonly list: (options: {
+        readonly limit: number
+        readonly state?: DeliveryState
+      }) => Effect.Effect<ReadonlyArray<DeliveryView>, DeskError>
+      readonly get: (id: string) => Effect.Effect<DeliveryView, DeskError>
+      readonly targets: Effect.Effect<ReadonlyArray<TargetView>, DeskError>
+      readonly send: (target: string, text: string) => Effect.Effect<typeof SendResult.Type, DeskError>
+    }
+    readonly approvals: {
+      /** Newest first; open ones oldest first. */
+      readonly list: (options: {
+        readonly limit: number
+        readonly open: boolean
+      }) => Effect.Effect<ReadonlyArray<ApprovalView>, DeskError>
+      readonly answer: (
+        id: string,
+        answer: { readonly approve: boolean; readonly reason: string | null }
+      ) => Effect.Effect<ApprovalView, DeskError>
+    }
+    readonly pairing: {
+      readonly list: Effect.Effect<
+        {
+          readonly pending: ReadonlyArray<typeof PairingRequestView.Type>
+          readonly paired: ReadonlyArray<typeof PairedUserView.Type>
+        },
+        DeskError
+      >
+      readonly approve: (platform: string, code: string) => Effect.Effect<typeof PairedUserView.Type, DeskError>
+      readonly revoke: (platform: string, userId: string) => Effect.Effect<boolean, DeskError>
+    }
+  }
+>() {}
