@@ -3,31 +3,23 @@ import { Clock, Effect, Layer } from "effect"
 import process from "node:process"
 import { ApiServer } from "../../services/api/ApiServer.js"
 import { Conversations } from "../../services/conversation/Conversations.js"
-import { Delivery } from "../../services/delivery/Delivery.js"
 import { Drain } from "../../services/operation/Drain.js"
 import { GatewayAddress, GatewayAddresses } from "../../services/operation/GatewayAddress.js"
-import { Readiness } from "../../services/operation/Readiness.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { version } from "../../services/operation/Version.js"
+import * as Opening from "./Opening.js"
 
 const interruptSeconds = 4
 
 const begin = Effect.gen(function* () {
   const addresses = yield* GatewayAddresses
-  const conversations = yield* Conversations
-  const delivery = yield* Delivery
-  const readiness = yield* Readiness
   const server = yield* ApiServer
   // A clean end takes its address away, so one that is still there tells of a death.
   const left = yield* addresses.current
   const startedAt = yield* Clock.currentTimeMillis
   const address = new GatewayAddress({ pid: process.pid, url: server.url, version, startedAt, state: "running" })
   yield* addresses.publish(address)
-  const deliveries = yield* delivery.recover
-  const turns = yield* conversations.recover({ unclean: left !== null })
-  if (left !== null)
-    yield* Effect.logInfo("recovered from an unclean end").pipe(Effect.annotateLogs({ ...deliveries, ...turns }))
-  yield* readiness.open
+  yield* Opening.open({ unclean: left !== null })
   return address
 })
 

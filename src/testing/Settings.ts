@@ -1,0 +1,93 @@
+/** Settings for a program under test: everybody may write, nothing is remembered, the model is scripted. */
+import { FileSystem } from "@effect/platform"
+import { Effect, Layer, Redacted } from "effect"
+import { Settings, type SettingsShape } from "../services/operation/Settings.js"
+
+/** What differs from the defaults, section by section. */
+export type Changes = {
+  readonly [Section in keyof SettingsShape]?: Partial<SettingsShape[Section]> | SettingsShape[Section]
+}
+
+/** The defaults of a gateway whose home is `home`, with everybody allowed. */
+export const defaults = (home: string): SettingsShape => ({
+  home,
+  timezone: "UTC",
+  profile: "default",
+  model: { provider: "scripted", model: "script", baseUrl: null, apiKey: null, contextWindow: 200_000 },
+  fallbacks: [],
+  agent: { maxTurns: 100, turnTimeoutSeconds: 1_800, apiMaxRetries: 3 },
+  delegation: {
+    maxSpawnDepth: 1,
+    maxConcurrentChildren: 10,
+    maxIterations: 100,
+    defaultToolsets: ["terminal", "file"]
+  },
+  approvals: {
+    mode: "manual",
+    timeoutSeconds: 300,
+    cronMode: "deny",
+    singleQueryMode: "deny",
+    unattendedMode: "deny"
+  },
+  terminal: { timeoutSeconds: 180, envPassthrough: [], workingDirectory: home },
+  conversation: {
+    busyMode: "interrupt",
+    busyAckEnabled: true,
+    queueCap: 32,
+    groupSessionsPerUser: true,
+    threadSessionsPerUser: false,
+    unauthorizedDm: "pair"
+  },
+  gateway: {
+    allowedUsers: [],
+    allowAllUsers: true,
+    chatDrainSeconds: 20,
+    otherDrainSeconds: 30,
+    exitSeconds: 35,
+    lockDirectory: home
+  },
+  apiServer: {
+    host: "127.0.0.1",
+    port: 0,
+    key: Redacted.make("the-key-of-a-test-gateway"),
+    allowedHosts: [],
+    maxConcurrentRuns: 10
+  },
+  telegram: {
+    enabled: false,
+    token: null,
+    apiRoot: "https://api.telegram.org",
+    allowedUsers: [],
+    groupAllowedChats: [],
+    allowAllUsers: false,
+    requireMention: true,
+    freeResponseChats: [],
+    homeChannel: null,
+    streaming: true
+  },
+  disabledToolsets: []
+})
+
+const isSection = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && !Redacted.isRedacted(value)
+
+/** The defaults with some sections changed; what a section does not name keeps its default. */
+export const settings = (home: string, changes: Changes = {}): SettingsShape => {
+  const base = defaults(home)
+  const changed = Object.entries(changes).map(([section, change]) => {
+    const current: unknown = base[section as keyof SettingsShape]
+    return [section, isSection(current) && isSection(change) ? { ...current, ...change } : change]
+  })
+  return { ...base, ...Object.fromEntries(changed) }
+}
+
+/** Settings over a temporary home that is removed when the scope closes. */
+export const layer = (changes: Changes = {}): Layer.Layer<Settings, never, FileSystem.FileSystem> =>
+  Layer.scoped(
+    Settings,
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const home = yield* fs.makeTempDirectoryScoped({ prefix: "hermes-test-" }).pipe(Effect.orDie)
+      return settings(yield* fs.realPath(home).pipe(Effect.orDie), changes)
+    })
+  )
