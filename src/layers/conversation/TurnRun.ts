@@ -79,6 +79,7 @@ export const make = Effect.gen(function* () {
         sessionKey: place.sessionKey,
         sessionId: place.sessionId,
         messageId,
+        turnId: place.turnId,
         role: "user",
         text
       })
@@ -171,6 +172,7 @@ export const make = Effect.gen(function* () {
         sessionKey: place.sessionKey,
         sessionId: place.sessionId,
         messageId: stored.messageId,
+        turnId: place.turnId,
         role: "assistant",
         text: said.text
       })

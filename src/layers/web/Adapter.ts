@@ -81,14 +81,8 @@ export const make = Effect.gen(function* () {
       )
       .pipe(Effect.mapError(unwritten))
 
-  /** A question, a notice and the answer to a command are no part of the transcript: the page shows them from their own events. */
-  const isShownAsEvent = (message: OutboundMessage) =>
-    message.buttons.length > 0
-      ? Effect.succeed(true)
-      : Effect.mapBoth(outbox.get(message.deliveryId), {
-          onSuccess: (row) => row !== null && eventCauses.has(row.cause.kind),
-          onFailure: unwritten
-        })
+  const causeOf = (message: OutboundMessage) =>
+    Effect.mapBoth(outbox.get(message.deliveryId), { onSuccess: (row) => row?.cause ?? null, onFailure: unwritten })
 
   const adapter: Adapter = {
     platform,
@@ -96,7 +90,10 @@ export const make = Effect.gen(function* () {
     state: Effect.succeed({ _tag: "Connected" }),
     send: Effect.fn("web.Adapter.send")(function* (message) {
       const session = yield* sessionOf(message.address.chatId)
-      if (yield* isShownAsEvent(message)) return { platformMessageId: null, note: "shown on the page as it happened" }
+      const cause = yield* causeOf(message)
+      // A question, a notice and the answer to a command are no part of the transcript: the page shows them from their own events.
+      if (message.buttons.length > 0 || (cause !== null && eventCauses.has(cause.kind)))
+        return { platformMessageId: null, note: "shown on the page as it happened" }
       const id = yield* rowOf(session, message)
       yield* activity.publish({
         _tag: "message.stored",
@@ -104,6 +101,7 @@ export const make = Effect.gen(function* () {
         sessionKey: session.key ?? "",
         sessionId: session.id,
         messageId: id,
+        ...(message.transcriptId !== null && cause?.kind === "turn" ? { turnId: cause.id } : {}),
         role: "assistant",
         text: message.text
       })

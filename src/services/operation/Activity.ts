@@ -59,12 +59,14 @@ export const ActivityEvent = Schema.Union(
     answer: Schema.String
   }),
   Schema.TaggedStruct("notice", { ...at, sessionKey: Schema.String, code: Schema.String, text: Schema.String }),
-  /** A message row was committed to a transcript. */
+  /** A message row was committed to a transcript; told again, with the same `messageId`, when an answer reached its page. */
   Schema.TaggedStruct("message.stored", {
     ...at,
     sessionKey: Schema.String,
     sessionId: Schema.String,
     messageId: Schema.Number,
+    /** The turn that the row belongs to; absent for what came from elsewhere. */
+    turnId: Schema.optional(Schema.String),
     role: Schema.String,
     text: Schema.String
   }),
