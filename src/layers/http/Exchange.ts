@@ -50,6 +50,10 @@ interface Thread {
   readonly own: (eventId: string, sessionKey: string) => (event: ActivityEvent) => boolean
 }
 
+/** The turn that an event is part of. A stored row is its session's: it is told before and after its turn, too. */
+const turnOf = (event: ActivityEvent): string | null =>
+  event._tag !== "message.stored" && "turnId" in event ? event.turnId : null
+
 const threadOf = (sessionId: string): Thread => {
   /** Turns of the session and their delegates', theirs, and so on. */
   const near = new Set<string>()
@@ -57,7 +61,7 @@ const threadOf = (sessionId: string): Thread => {
     if (event._tag === "approval.answered" || event._tag === "notice" || event._tag === "session.changed") return true
     if (event._tag === "turn.started" && event.sessionId === sessionId) near.add(event.turnId)
     if (event._tag === "delegate.started" && near.has(event.turnId)) near.add(event.childTurnId)
-    return ("sessionId" in event && event.sessionId === sessionId) || ("turnId" in event && near.has(event.turnId))
+    return ("sessionId" in event && event.sessionId === sessionId) || near.has(turnOf(event) ?? "")
   }
   return {
     wants,
@@ -67,7 +71,8 @@ const threadOf = (sessionId: string): Thread => {
         if (event._tag === "turn.started" && event.eventId === eventId) turns.add(event.turnId)
         if (event._tag === "turn.ended" && event.eventId !== null) return event.eventId === eventId
         if (event._tag === "delegate.started" && turns.has(event.turnId)) turns.add(event.childTurnId)
-        if ("turnId" in event) return turns.has(event.turnId)
+        const turnId = turnOf(event)
+        if (turnId !== null) return turns.has(turnId)
         return "sessionKey" in event && event.sessionKey === sessionKey
       }
     }

@@ -1,6 +1,7 @@
 /** What every request passes: host and origin, a bounded body, nobody's turn, one shape of error, headers and a count. */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import type * as HttpApp from "@effect/platform/HttpApp"
+import * as HttpMethod from "@effect/platform/HttpMethod"
 import { RouteNotFound } from "@effect/platform/HttpServerError"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
@@ -22,8 +23,15 @@ const requests = Metric.counter("hermes_http_requests_total", {
   incremental: true
 })
 
-const count = (status: number): Effect.Effect<void> =>
-  Metric.update(Metric.tagged(requests, "status", String(status)), 1)
+/** Counts answers; each status finds its counter again. */
+const makeCount = (): ((status: number) => Effect.Effect<void>) => {
+  const counters = new Map<number, Metric.Metric.Counter<number>>()
+  return (status) => {
+    const counter = counters.get(status) ?? Metric.tagged(requests, "status", String(status))
+    counters.set(status, counter)
+    return Metric.update(counter, 1)
+  }
+}
 
 const plainHeaders = { ...securityHeaders, "content-security-policy": dataPolicy }
 
@@ -45,6 +53,7 @@ interface Parts {
   readonly authenticate: Authenticate
   readonly guard: Guard.Guard
   readonly methodsOf: (url: string) => ReadonlyArray<string>
+  readonly count: (status: number) => Effect.Effect<void>
 }
 
 /** No such path or method; who shows no key is not told which. */
@@ -86,6 +95,11 @@ const report = (
 /** Without the query, which may hold what is nobody's business. */
 const pathOf = (request: HttpServerRequest.HttpServerRequest): string => request.url.split("?", 1)[0] ?? ""
 
+const withBody = (app: HttpApp.Default, request: HttpServerRequest.HttpServerRequest): HttpApp.Default =>
+  HttpMethod.hasBody(request.method)
+    ? Effect.provideService(app, HttpServerRequest.HttpServerRequest, Body.bounded(request))
+    : app
+
 const pass =
   (parts: Parts) =>
   (app: HttpApp.Default): HttpApp.Default =>
@@ -94,11 +108,9 @@ const pass =
       const refused = parts.guard.check({ host: request.headers["host"], origin: request.headers["origin"] })
       const response =
         refused === null
-          ? yield* Effect.provideService(app, HttpServerRequest.HttpServerRequest, Body.bounded(request)).pipe(
-              Effect.catchAllCause(shape(parts, request))
-            )
+          ? yield* withBody(app, request).pipe(Effect.catchAllCause(shape(parts, request)))
           : failed(refused)
-      yield* count(response.status)
+      yield* parts.count(response.status)
       return withHeaders(response)
     }).pipe((self) => Turn.detach(self))
 
@@ -108,7 +120,8 @@ export const layer = HttpApiBuilder.middleware(
     pass({
       authenticate: Authentication.make(Keyring.make(apiServer.key)),
       guard: Guard.make(apiServer.host, apiServer.allowedHosts),
-      methodsOf: Routes.make()
+      methodsOf: Routes.make(),
+      count: makeCount()
     })
   )
 )
