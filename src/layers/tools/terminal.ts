@@ -17,7 +17,7 @@ import * as Gate from "./Gate.js"
 const longestSeconds = 400
 
 const Parameters = Schema.Struct({
-  command: Schema.NonEmptyTrimmedString.annotations({ description: "Run by bash, with nothing on its stdin." }),
+  command: Schema.NonEmptyString.annotations({ description: "Run by bash, with nothing on its stdin." }),
   timeout: Schema.optional(
     Schema.Number.pipe(Schema.between(1, longestSeconds)).annotations({
       description: `Seconds until it is ended, at most ${longestSeconds}.`
@@ -66,6 +66,7 @@ export const layer: Layer.Layer<
         preview: (args) => args.command,
         handler: (args, context) =>
           Effect.gen(function* () {
+            if (args.command.trim() === "") return yield* new Tool.ToolFailure({ text: "the command is empty" })
             const turn = yield* Turn.current
             const directory = yield* paths.directory
             const workingDirectory = args.workdir === undefined ? directory : yield* paths.absolute(args.workdir)

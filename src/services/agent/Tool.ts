@@ -43,9 +43,40 @@ export interface Tool<out R = never> {
   ) => Effect.Effect<string, ToolFailure | ParseResult.ParseError, R | CurrentTurn>
 }
 
+const isObject = (value: unknown): value is { readonly [key: string]: unknown } =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const refPrefix = "#/$defs/"
+
+/**
+ * References written out and titles left out: many a server that makes a grammar of the schema follows no references,
+ * and a title tells a model nothing.
+ */
+const plain = (
+  value: unknown,
+  definitions: { readonly [name: string]: unknown },
+  within: ReadonlyArray<string>
+): unknown => {
+  if (Array.isArray(value)) return value.map((item) => plain(item, definitions, within))
+  if (!isObject(value)) return value
+  const { $ref: reference, ...own } = value
+  const rest = Object.fromEntries(
+    Object.entries(own).flatMap(([key, item]) =>
+      key === "title" && typeof item === "string" ? [] : [[key, plain(item, definitions, within)]]
+    )
+  )
+  if (typeof reference !== "string") return rest
+  const name = reference.slice(refPrefix.length)
+  if (within.includes(name)) return { $ref: reference, ...rest }
+  const definition = plain(definitions[name], definitions, [...within, name])
+  return isObject(definition) ? { ...definition, ...rest } : { $ref: reference, ...rest }
+}
+
 const describeSchema = <A, I, R>(schema: Schema.Schema<A, I, R>): object => {
-  const { $schema: _dialect, ...rest } = JSONSchema.make(schema)
-  return rest
+  const { $defs: definitions, $schema: _dialect, ...rest } = JSONSchema.make(schema)
+  const written = plain(rest, definitions ?? {}, [])
+  const described = isObject(written) ? written : rest
+  return JSON.stringify(described).includes(`"${refPrefix}`) ? { ...described, $defs: definitions } : described
 }
 
 /**
