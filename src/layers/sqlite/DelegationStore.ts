@@ -1,6 +1,7 @@
 import { Clock, Effect, Layer, Schema } from "effect"
 import { DelegationStore } from "../../services/delegation/DelegationStore.js"
 import { Database, Transaction } from "../../services/state/Database.js"
+import { isOwned } from "./OwnerLease.js"
 import * as Rows from "./Rows.js"
 
 const Row = Schema.Struct({
@@ -47,10 +48,14 @@ export const layer = Layer.effect(
             WHERE parent_turn_id = ${parentTurnId} AND status IS NULL RETURNING id`
           return abandoned.length
         }),
-      running: database.read("delegation.running", (sql) =>
-        many(sql`SELECT id, parent_turn_id AS parentTurnId, child_turn_id AS childTurnId,
-          child_session_id AS childSessionId, call_id AS callId, goal, started_at AS startedAt
-          FROM delegations WHERE status IS NULL ORDER BY started_at, id`)
+      running: Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        database.read("delegation.running", (sql) =>
+          many(sql`SELECT id, parent_turn_id AS parentTurnId, child_turn_id AS childTurnId,
+            child_session_id AS childSessionId, call_id AS callId, goal, started_at AS startedAt
+            FROM delegations WHERE status IS NULL AND NOT EXISTS (
+              SELECT 1 FROM turns WHERE turns.id = delegations.parent_turn_id AND ${sql.literal(isOwned("turns", now))})
+            ORDER BY started_at, id`)
+        )
       )
     })
   )

@@ -5,6 +5,8 @@ import { InboundEvent } from "../../services/conversation/InboundEvent.js"
 import { Ids } from "../../services/operation/Ids.js"
 import { SessionKey } from "../../services/session/SessionKey.js"
 import { Database, Transaction } from "../../services/state/Database.js"
+import { Owner } from "../../services/state/Owner.js"
+import { isOwned } from "./OwnerLease.js"
 import * as Rows from "./Rows.js"
 
 /** How stale a chat's last sight may become before it is written again: one write a minute, not one a message. */
@@ -54,6 +56,7 @@ const noteChat = (event: InboundEvent, at: number) =>
 const make = Effect.gen(function* () {
   const database = yield* Database
   const ids = yield* Ids
+  const owner = yield* Owner
 
   const accept = Effect.fn("Inbox.accept")(function* (key: SessionKey, event: InboundEvent, arrival: StoredArrival) {
     const id = yield* ids.next("event")
@@ -73,6 +76,7 @@ const make = Effect.gen(function* () {
             event: yield* encodeEvent(event),
             arrival: yield* encodeArrival(arrival),
             accepted_at: acceptedAt,
+            owner,
             state: "accepted"
           })} ON CONFLICT (platform, bot_id, chat_id, message_id) WHERE message_id IS NOT NULL DO NOTHING RETURNING sequence`
         )
@@ -92,8 +96,11 @@ const make = Effect.gen(function* () {
         Effect.asVoid(sql`UPDATE inbound_events SET state = ${state}, turn_id = coalesce(${turnId}, turn_id)
           WHERE id = ${id}`)
       ),
-    unbegun: database.read("inbox.unbegun", (sql) =>
-      many(sql`SELECT ${sql.literal(columns)} FROM inbound_events WHERE state = 'accepted' ORDER BY sequence`)
+    unbegun: Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      database.read("inbox.unbegun", (sql) =>
+        many(sql`SELECT ${sql.literal(columns)} FROM inbound_events
+          WHERE state = 'accepted' AND NOT ${sql.literal(isOwned("inbound_events", now))} ORDER BY sequence`)
+      )
     ),
     get: Effect.fn("Inbox.get")((id: string) =>
       database.read("inbox.get", (sql) => one(sql`SELECT ${sql.literal(columns)} FROM inbound_events WHERE id = ${id}`))

@@ -3,10 +3,12 @@ import * as Migrator from "@effect/sql/Migrator"
 import { Effect, Schema } from "effect"
 import { StateUnopened } from "../../services/state/StateError.js"
 import { foundation } from "./migrations/0001_foundation.js"
+import { owners } from "./migrations/0002_owners.js"
 
 /** Every step of the schema, in order. A released one never changes; what comes later is added as the next. */
 const migrations = {
-  "0001_foundation": foundation
+  "0001_foundation": foundation,
+  "0002_owners": owners
 }
 
 const table = "migrations"

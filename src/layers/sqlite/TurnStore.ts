@@ -3,6 +3,8 @@ import { Clock, Effect, Layer, Schema } from "effect"
 import * as Turn from "../../fibers/Turn.js"
 import { TurnRefused, type TurnRow, TurnStore } from "../../services/conversation/TurnStore.js"
 import { Database, Transaction } from "../../services/state/Database.js"
+import { Owner } from "../../services/state/Owner.js"
+import { isOwned } from "./OwnerLease.js"
 import * as Rows from "./Rows.js"
 import { codeOf, detailOf } from "./SqliteFailure.js"
 
@@ -51,6 +53,7 @@ const refusal =
 
 const make = Effect.gen(function* () {
   const database = yield* Database
+  const owner = yield* Owner
   return TurnStore.of({
     begin: (turn, inboxId) =>
       Effect.gen(function* () {
@@ -68,6 +71,7 @@ const make = Effect.gen(function* () {
           async_delivery: asyncDelivery === null ? null : Rows.flag(asyncDelivery),
           working_directory: workingDirectory,
           inbox_id: inboxId,
+          owner,
           state: "running",
           started_at: yield* Clock.currentTimeMillis
         })}`.pipe(Effect.catchAll(refusal(id)))
@@ -89,10 +93,13 @@ const make = Effect.gen(function* () {
         )
       )
     ),
-    open: database.read("turn.open", (sql) =>
-      Effect.flatMap(
-        many(sql`SELECT ${sql.literal(columns)} FROM turns WHERE ended_at IS NULL ORDER BY started_at, id`),
-        Effect.forEach(rowOf)
+    open: Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      database.read("turn.open", (sql) =>
+        Effect.flatMap(
+          many(sql`SELECT ${sql.literal(columns)} FROM turns
+            WHERE ended_at IS NULL AND NOT ${sql.literal(isOwned("turns", now))} ORDER BY started_at, id`),
+          Effect.forEach(rowOf)
+        )
       )
     ),
     strike: (turnId) =>

@@ -61,7 +61,7 @@ layer(Layer.provideMerge(TurnStoreLayer.layer, layerMemory))((it) => {
     Effect.gen(function* () {
       yield* begin({ id: "replaced", origin: origins.live })
       const replace = `REPLACE INTO turns SELECT id, parent_id, depth, identity, '{"_tag":"Unset"}', origin, presence,
-        async_delivery, working_directory, inbox_id, state, outcome, started_at, ended_at, strikes
+        async_delivery, working_directory, inbox_id, state, outcome, started_at, ended_at, strikes, owner
         FROM turns WHERE id = 'replaced'`
       assert.isTrue(Exit.isFailure(yield* Effect.exit(run(replace))))
       yield* run("DROP TRIGGER turns_never_replaced")
