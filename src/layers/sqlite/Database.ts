@@ -106,10 +106,11 @@ const makeRead = (client: SqlClient.SqlClient) => {
 const makeDatabase = (
   writer: { readonly client: SqlClient.SqlClient; readonly connection: import("@effect/sql").SqlConnection.Connection },
   reader: SqlClient.SqlClient,
-  checkpointer: Checkpointer.Checkpointer
+  checkpointer: Checkpointer.Checkpointer,
+  replaced: () => string | null
 ) =>
   Effect.gen(function* () {
-    const { write } = yield* Writer.make({ ...writer, room: checkpointer.room, committed: checkpointer.committed })
+    const { write } = yield* Writer.make({ ...writer, ...checkpointer, replaced })
     return Database.of({
       write: (operation, step, patience = "ordinary") => write(operation, step, patience),
       read: makeRead(reader)
@@ -125,7 +126,8 @@ export const layer = (options: { readonly file: string }): Layer.Layer<Database,
       const writer = yield* openWriter(options.file)
       const reader = yield* openReader(options.file)
       const checkpointer = yield* Checkpointer.make(options.file)
-      return yield* makeDatabase(writer, reader, checkpointer)
+      const replaced = yield* DatabaseFile.watch(options.file)
+      return yield* makeDatabase(writer, reader, checkpointer, replaced)
     }).pipe(Effect.provide(Reactivity.layer), opening(options.file))
   )
 
@@ -146,6 +148,6 @@ export const layerMemory: Layer.Layer<Database, StateUnopened> = Layer.scoped(
   Database,
   Effect.gen(function* () {
     const writer = yield* openWriter(":memory:")
-    return yield* makeDatabase(writer, writer.direct, Checkpointer.none)
+    return yield* makeDatabase(writer, writer.direct, Checkpointer.none, () => null)
   }).pipe(Effect.provide(Reactivity.layer), opening(":memory:"))
 )

@@ -49,3 +49,25 @@ const close = (file: string): void => {
     if (found !== null && found.isFile() && (found.mode & 0o177) !== 0) chmodSync(name, 0o600)
   }
 }
+
+/**
+ * Notes which files an open database consists of, and tells later whether they still are the ones at their paths: null,
+ * or what happened. Only names are looked at, nothing is opened.
+ */
+export const watch = (file: string): Effect.Effect<() => string | null> =>
+  Effect.sync(() => {
+    const identityOf = (name: string): string | null => {
+      const found = look(name)
+      return found === null ? null : `${found.dev}:${found.ino}`
+    }
+    const watched = [file, `${file}-wal`].flatMap((name) => {
+      const identity = identityOf(name)
+      return identity === null ? [] : [{ name, identity }]
+    })
+    return () => {
+      const changed = watched.find(({ identity, name }) => identityOf(name) !== identity)
+      return changed === undefined
+        ? null
+        : `${changed.name} ${identityOf(changed.name) === null ? "is gone" : "is another file now"}`
+    }
+  })

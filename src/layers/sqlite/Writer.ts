@@ -3,7 +3,7 @@ import { Cause, Chunk, Context, Effect, Exit, type ParseResult, Random, type Sco
 import * as Synchronous from "../../fibers/Synchronous.js"
 import * as Turn from "../../fibers/Turn.js"
 import { type Patience, type Step, Transaction } from "../../services/state/Database.js"
-import { type StateError, StateUnknown } from "../../services/state/StateError.js"
+import { StateDbReplaced, type StateError, StateUnknown } from "../../services/state/StateError.js"
 import * as DirectClient from "./DirectClient.js"
 import { isBusy, isFatal, stateError, translated } from "./SqliteFailure.js"
 import { WriteRequest, type Outcome } from "./WriteRequest.js"
@@ -39,6 +39,8 @@ export const make = (options: {
   readonly room: Effect.Effect<void>
   /** Told after each transaction. */
   readonly committed: () => void
+  /** Asked before each transaction: what happened to the file, or null. */
+  readonly replaced: () => string | null
 }): Effect.Effect<Writer, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Effect.clock
@@ -166,6 +168,7 @@ const makeTransaction = (options: {
   readonly client: SqlClient.SqlClient
   readonly connection: SqlConnection.Connection
   readonly committed: () => void
+  readonly replaced: () => string | null
 }) =>
   Effect.gen(function* () {
     const clock = yield* Effect.clock
@@ -191,6 +194,8 @@ const makeTransaction = (options: {
       open = true
       try {
         return request.step()
+      } catch (defect) {
+        return Exit.die(defect)
       } finally {
         open = false
       }
@@ -262,6 +267,8 @@ const makeTransaction = (options: {
       return again(rest, false)
     }
 
+    /** Once replaced, for good: what we would write, nobody would ever read (state-agent.md 1.8). */
+    let lostFile: string | null = null
     let retriedBegin = false
     return {
       client,
@@ -269,6 +276,12 @@ const makeTransaction = (options: {
       run: (batch: ReadonlyArray<WriteRequest>): Remainder => {
         const [first] = batch
         if (first === undefined) return nothing
+        lostFile ??= options.replaced()
+        if (lostFile !== null) {
+          for (const request of batch)
+            request.settle(Exit.fail(new StateDbReplaced({ operation: request.operation, detail: lostFile })))
+          return nothing
+        }
         const failed = begin()
         if (failed !== null) {
           if (isBusy(failed)) return again(batch, true)

@@ -1,7 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import Sqlite from "better-sqlite3"
 import { Effect, Exit, Fiber, Layer, Logger, Schema, type Scope, TestClock } from "effect"
-import { chmodSync, lstatSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  copyFileSync,
+  lstatSync,
+  mkdirSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync
+} from "node:fs"
 import path from "node:path"
 import * as SqliteDatabase from "../../../src/layers/sqlite/Database.js"
 import { Database, Transaction } from "../../../src/services/state/Database.js"
@@ -254,6 +263,34 @@ describe("another process holds the file", () => {
   )
 })
 
+describe("the file is replaced under the open database", () => {
+  for (const [what, replace] of [
+    [
+      "by a copy",
+      (file: string) => {
+        copyFileSync(file, `${file}.copy`)
+        renameSync(`${file}.copy`, file)
+      }
+    ],
+    ["by nothing", (file: string) => renameSync(file, `${file}.away`)],
+    ["in its log", (file: string) => renameSync(`${file}-wal`, `${file}-wal.away`)]
+  ] as const)
+    it.scoped(`${what}: it is never written again, and says so`, () =>
+      withDatabase((file) =>
+        Effect.gen(function* () {
+          const db = yield* Database
+          yield* db.write("test", put("before"))
+          replace(file)
+          const error = yield* Effect.flip(db.write("test", put("after")))
+          assert.strictEqual(error._tag, "StateDbReplaced")
+          assert.include(error.message, "restart")
+          if (what === "by nothing") renameSync(`${file}.away`, file)
+          assert.strictEqual((yield* Effect.flip(db.write("test", put("later"))))._tag, "StateDbReplaced")
+        })
+      )
+    )
+})
+
 describe("kill -9", () => {
   const Line = Schema.decodeUnknownSync(Schema.Struct({ key: Schema.String, ok: Schema.Boolean }))
 
@@ -290,16 +327,22 @@ describe("kill -9", () => {
 })
 
 describe("checkpoints", () => {
+  const body = "x".repeat(400_000)
+  const fill = (count: number) =>
+    Effect.flatMap(Database, (db) =>
+      Effect.forEach(
+        Array.from({ length: count }, (_, index) => index),
+        (index) => db.write("test", put(`big-${index}`, body)),
+        { discard: true }
+      )
+    )
+
   it.scopedLive("the log stays within its bound and ends up in the database", () =>
     withDatabase((file) =>
       Effect.gen(function* () {
-        const db = yield* Database
-        const body = "x".repeat(100_000)
-        for (let i = 0; i < 1_200; i++) yield* db.write("test", put(`big-${i}`, body))
-        const megabytes = statSync(`${file}-wal`).size / 2 ** 20
-        assert.isAbove(megabytes, 1)
-        assert.isBelow(megabytes, 60)
-        assert.isAbove(statSync(file).size / 2 ** 20, 60)
+        yield* fill(240)
+        assert.isBelow(statSync(`${file}-wal`).size / 2 ** 20, 75)
+        assert.isAbove(statSync(file).size / 2 ** 20, 40)
       })
     )
   )
@@ -312,11 +355,10 @@ describe("checkpoints", () => {
         const reader = yield* outsider(file)
         reader.exec("BEGIN")
         reader.prepare("SELECT count(*) FROM meta").get()
-        const body = "x".repeat(100_000)
-        for (let i = 0; i < 800; i++) yield* db.write("test", put(`held-${i}`, body))
+        yield* fill(140)
         reader.exec("COMMIT")
-        assert.deepStrictEqual(yield* db.read("test", (sql) => sql`SELECT count(*) AS n FROM meta`), [{ n: 801 }])
-      }).pipe(Effect.provide(Logger.remove(Logger.defaultLogger)))
-    )
+        assert.deepStrictEqual(yield* db.read("test", (sql) => sql`SELECT count(*) AS n FROM meta`), [{ n: 141 }])
+      })
+    ).pipe(Effect.provide(Logger.remove(Logger.defaultLogger)))
   )
 })
