@@ -55,6 +55,8 @@ export const layer: Layer.Layer<CommandJudge, never, FileSystem.FileSystem | Set
               "git-bare",
               "the directory is a repository without a work tree, whose configuration can run commands"
             )
+          if (directory === path.parse(directory).root && command.paths.length > 0)
+            return ask("path", "the working directory is the whole disk")
           for (const written of command.paths) {
             const verdict = yield* judgePath(command, directory, written)
             if (verdict.verdict !== "allow") return verdict

@@ -12,7 +12,7 @@ export interface Surroundings {
   readonly homes: Homes
   /** Absolute. */
   readonly workingDirectory: string
-  /** The port of the gateway's own API. */
+  /** The port of the gateway's own API; 0 when it is not known. */
   readonly port: number
   readonly cron: boolean
 }
@@ -93,6 +93,7 @@ const localHost =
   /^(localhost|ip6-localhost|127(\.\d+){0,3}|0(\.0){0,3}|0x7f[0-9a-f]*|017700000001|2130706433|::1|::|::ffff:127.*)$/i
 
 const callsGateway = (text: string, all: ReadonlyArray<string>, port: number): Verdict => {
+  if (port === 0) return allow
   const joined = new RegExp(`[:/]${port}(?![0-9])`)
   const alone = all.some((token) => token === String(port))
   const reaches = all.some((token) => networkPrograms.test(path.basename(token)) || localHost.test(token))

@@ -75,6 +75,8 @@ describe("a command is judged by where its paths really lead", () => {
       expect(yield* judge("rg secret .", person)).toEqual(["ask", "protected"])
       expect(yield* judge("grep -r secret project", person)).toEqual(["allow", null])
       expect(yield* judge("ls -la", person)).toEqual(["allow", null])
+      expect(yield* judge("cat etc/passwd", "/")).toEqual(["ask", "path"])
+      expect(yield* judge("pwd", "/")).toEqual(["allow", null])
       expect(yield* judge("cat .ssh/id", person)).toEqual(["ask", "credentials"])
       expect(yield* judge("cat state.db", agent)).toEqual(["never", "agent-secret"])
       expect(yield* judge("cat config.yaml", agent)).toEqual(["allow", null])

@@ -144,6 +144,16 @@ describe("the environment of a command", () => {
     }).pipe(Effect.provide(layer({ HERMES_SESSION_CHAT_ID: "stale", HERMES_SESSION_THREAD_ID: "stale" })))
   )
 
+  it.live("would be somebody else's without the bridge", () =>
+    Effect.sync(() => {
+      const bare = execFileSync("bash", ["-c", facts], {
+        env: { PATH: process.env["PATH"], HERMES_SESSION_CHAT_ID: "stale" },
+        encoding: "utf8"
+      })
+      expect(bare).toBe("HERMES_SESSION_CHAT_ID=stale\n")
+    })
+  )
+
   it.live("of a cron run says so, and holds no secrets", () =>
     Effect.gen(function* () {
       const cron = turn("c", { marker: CronMarker.cron({ job: "job_1", run: "run_1" }) })

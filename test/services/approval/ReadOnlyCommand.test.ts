@@ -1,5 +1,9 @@
 import { describe, it } from "@effect/vitest"
 import { Either } from "effect"
+import { spawnSync } from "node:child_process"
+import { mkdtempSync, readdirSync, readFileSync, statSync } from "node:fs"
+import { tmpdir } from "node:os"
+import * as path from "node:path"
 import { expect } from "vitest"
 import * as ReadOnlyCommand from "../../../src/services/approval/ReadOnlyCommand.js"
 import * as SimpleCommand from "../../../src/services/approval/SimpleCommand.js"
@@ -11,59 +15,101 @@ const rule = (command: string) =>
     onRight: () => "allowed"
   })
 
+const unasked = [
+  "ls",
+  "ls -la src",
+  "ls --color=never --sort=size .",
+  "cat README.md src/a.ts",
+  "cat -n -- -odd-name",
+  "head -20 a.txt",
+  "head -n 20 a.txt",
+  "head -n20 a.txt",
+  "tail --lines=5 a.txt",
+  "wc -l a.txt",
+  "pwd",
+  "echo hello world",
+  "echo 'hello world'",
+  "date",
+  "date -u +%F",
+  "whoami",
+  "uname -a",
+  "which node",
+  "file a.bin",
+  "stat -c %s a.txt",
+  "du -sh src",
+  "df -h",
+  "grep -rn TODO src",
+  "grep -rn 'two words' src",
+  "grep -e one -e two a.txt",
+  "rg --files",
+  "rg -n -g src TODO",
+  "find . -name a.ts -type f",
+  "find src ! -name a.ts -newermt 2026-01-01",
+  "find",
+  "tree -L 2 src",
+  "sort -k 2 -t , a.csv",
+  "uniq -c a.txt",
+  "cut -d , -f 1 a.csv",
+  "diff -u a.txt b.txt",
+  "cmp a.txt b.txt",
+  "basename /x/y.ts .ts",
+  "dirname /x/y.ts",
+  "realpath src",
+  "git status",
+  "git status --porcelain=v2 -sb",
+  "git --no-pager log --oneline -5",
+  "git log -n 5 --since=yesterday -- src",
+  "git log main..feature",
+  "git diff --stat HEAD^ src/a.ts",
+  "git show HEAD",
+  "git branch -a",
+  "git branch --show-current",
+  "cat /work/place/deep/file"
+]
+
 describe("what runs unasked", () => {
-  it.each([
-    "ls",
-    "ls -la src",
-    "ls --color=never --sort=size .",
-    "cat README.md src/a.ts",
-    "cat -n -- -odd-name",
-    "head -20 a.txt",
-    "head -n 20 a.txt",
-    "head -n20 a.txt",
-    "tail --lines=5 a.txt",
-    "wc -l a.txt",
-    "pwd",
-    "echo hello world",
-    "echo 'hello world'",
-    "date",
-    "date -u +%F",
-    "whoami",
-    "uname -a",
-    "which node",
-    "file a.bin",
-    "stat -c %s a.txt",
-    "du -sh src",
-    "df -h",
-    "grep -rn TODO src",
-    "grep -rn 'two words' src",
-    "grep -e one -e two a.txt",
-    "rg --files",
-    "rg -n -g src TODO",
-    "find . -name a.ts -type f",
-    "find src ! -name a.ts -newermt 2026-01-01",
-    "find",
-    "tree -L 2 src",
-    "sort -k 2 -t , a.csv",
-    "uniq -c a.txt",
-    "cut -d , -f 1 a.csv",
-    "diff -u a.txt b.txt",
-    "cmp a.txt b.txt",
-    "basename /x/y.ts .ts",
-    "dirname /x/y.ts",
-    "realpath src",
-    "git status",
-    "git status --porcelain=v2 -sb",
-    "git --no-pager log --oneline -5",
-    "git log -n 5 --since=yesterday -- src",
-    "git log main..feature",
-    "git diff --stat HEAD^ src/a.ts",
-    "git show HEAD",
-    "git branch -a",
-    "git branch --show-current",
-    "cat /work/place/deep/file"
-  ])("%s", (command) => {
+  it.each(unasked)("%s", (command) => {
     expect(rule(command)).toBe("allowed")
+  })
+})
+
+describe("what runs unasked, run", () => {
+  const place = mkdtempSync(path.join(tmpdir(), "read-only-"))
+  const shell = (command: string) => spawnSync("bash", ["-c", command], { cwd: place, stdio: "ignore" })
+  shell(`git init -q -b main && mkdir src deep && printf 'b,2\\na,1\\n' > a.csv && echo TODO > a.txt && cp a.txt b.txt
+    cp a.txt src/a.ts && cp a.txt deep/file && cp a.txt README.md && git add . &&
+    git -c user.name=a -c user.email=a@b commit -qm one && git branch feature`)
+
+  /** Every file with its content, but for what git itself keeps while it looks. */
+  const state = () =>
+    readdirSync(place, { recursive: true, encoding: "utf8" })
+      .filter((name) => name !== ".git/index")
+      .toSorted()
+      .map((name) => {
+        const file = path.join(place, name)
+        return statSync(file).isFile() ? `${name} ${readFileSync(file, "latin1")}` : name
+      })
+
+  it("changes nothing", () => {
+    const before = state()
+    for (const command of unasked) {
+      shell(command.replaceAll("/work/place", place))
+      expect(state(), command).toEqual(before)
+    }
+  })
+
+  it("would change something where it asks", () => {
+    for (const command of [
+      "sort -o sorted a.csv",
+      "uniq a.txt copied",
+      "find . -name b.txt -delete",
+      "git branch other"
+    ]) {
+      const before = state()
+      expect(rule(command)).not.toBe("allowed")
+      shell(command)
+      expect(state(), command).not.toEqual(before)
+    }
   })
 })
 

@@ -71,9 +71,9 @@ export const start = (options: {
       const output = new HeadTail()
       const ended = new Once<Ended>()
       const closed = new Once<void>()
-      child.once("error", unavailable)
+      child.on("error", unavailable)
       child.stdout.on("data", (chunk: Uint8Array) => output.push(chunk))
-      child.stdout.once("error", () => closed.set())
+      child.stdout.on("error", () => closed.set())
       child.once("exit", (code, signal) => ended.set({ code, signal }))
       child.once("close", () => closed.set())
       child.once("spawn", () => {
