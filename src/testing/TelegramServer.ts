@@ -104,6 +104,8 @@ export interface TelegramServerOptions {
   readonly port?: number
   readonly token?: string
   readonly username?: string
+  /** Told of each call as it is recorded; for measurements, which cannot wait for the record. */
+  readonly observe?: (call: Call) => void
 }
 
 const show = (call: Call): string =>
@@ -223,7 +225,7 @@ export const make = (
       if (method === "getUpdates") return
       const made = answer?.ok === true && Schema.is(Id)(answer.result) ? answer.result.message_id : null
       const text = parameters["text"]
-      calls.add({
+      const call: Call = {
         method,
         chatId: parameters["chat_id"] === undefined ? null : String(parameters["chat_id"]),
         threadId: asNumber(parameters["message_thread_id"] ?? parameters["direct_messages_topic_id"]),
@@ -233,7 +235,9 @@ export const make = (
         parameters,
         at: now(),
         outcome
-      })
+      }
+      calls.add(call)
+      options.observe?.(call)
     }
 
     const handle = (path: string, parameters: Parameters, response: ServerResponse): void => {
