@@ -48,6 +48,8 @@ interface Running {
   readonly steering: Array<InboxEntry>
   readonly cause: { value: InterruptCause }
   stopping: boolean
+  /** Its last words are on their way: what comes now is for after it. */
+  spoken: boolean
 }
 
 export interface ActorServices {
@@ -85,6 +87,8 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
     const { settings, ids, inbox, database, sessions, notifier, activity } = services
     const mailbox = yield* Queue.unbounded<Mail>()
     const pending: Array<InboxEntry> = []
+    /** What came while a turn's last words were being delivered; handled when it has ended. */
+    const deferred: Array<InboxEntry> = []
     let running: Running | null = null
     let busyMode: BusyMode = settings.conversation.busyMode
     let lastAck = Number.NEGATIVE_INFINITY
@@ -180,14 +184,17 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
           session,
           resumed,
           takeSteer: takeSteer(steering),
-          interruptCause: Effect.sync(() => cause.value)
+          interruptCause: Effect.sync(() => cause.value),
+          spoken: Effect.sync(() => {
+            if (running?.turnId === turn.id) running.spoken = true
+          })
         })
         const fiber = yield* Turn.forkWorker(
           Turn.cleared(Admission.enter(turn)(body)).pipe(
             Effect.ensuring(Effect.zipRight(close, Queue.offer(mailbox, { _tag: "Ended", turnId: turn.id })))
           )
         ).pipe(Effect.provideService(Scope.Scope, services.scope))
-        running = { turnId: turn.id, entry, fiber, startedAt, steering, cause, stopping: false }
+        running = { turnId: turn.id, entry, fiber, startedAt, steering, cause, stopping: false, spoken: false }
       })
 
     const begin = (entry: InboxEntry): Effect.Effect<void, StateError> =>
@@ -249,7 +256,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
     /** Ends the running turn and forgets what waits. */
     const stop: Effect.Effect<boolean, StateError> = Effect.suspend(() => {
       const run = running
-      const waiting = [...(run?.steering.splice(0) ?? []), ...pending.splice(0)]
+      const waiting = [...(run?.steering.splice(0) ?? []), ...pending.splice(0), ...deferred.splice(0)]
       return drop(waiting).pipe(Effect.zipRight(run === null ? Effect.void : interrupt(run)), Effect.as(run !== null))
     })
 
@@ -387,6 +394,8 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
     const onEvent = (entry: InboxEntry, recovered: boolean): Effect.Effect<void, StateError | NothingToAnswer> =>
       Effect.gen(function* () {
         const parsed = SlashCommand.parse(entry.event.text)
+        const atOnce = parsed._tag === "Unknown" || (parsed._tag === "Command" && parsed.spec.busy === "dispatch")
+        if (running?.spoken === true && !atOnce) return void deferred.push(entry)
         switch (parsed._tag) {
           case "Command":
             return yield* command(entry, parsed)
@@ -416,6 +425,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         if (run.cause.value === "person") pending.unshift(...run.steering.splice(0))
         if (shutdown !== null) yield* Deferred.succeed(shutdown, undefined)
         yield* next
+        for (const entry of deferred.splice(0)) yield* onEvent(entry, true)
       })
 
     const handle = (mail: Mail): Effect.Effect<void, StateError | NothingToAnswer> => {
@@ -439,7 +449,10 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         case "Sweep":
           return Effect.sync(() => {
             const idle =
-              running === null && pending.length === 0 && Option.getOrElse(mailbox.unsafeSize(), () => 0) <= 0
+              running === null &&
+              pending.length === 0 &&
+              deferred.length === 0 &&
+              Option.getOrElse(mailbox.unsafeSize(), () => 0) <= 0
             if (!idle || mail.now - lastActive < idleMillis) return
             retired = true
             retire(actor)
@@ -469,7 +482,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         phase: running === null ? "idle" : running.stopping ? "stopping" : "running",
         turnId: running?.turnId ?? null,
         startedAt: running?.startedAt ?? null,
-        queued: pending.length + (running?.steering.length ?? 0)
+        queued: pending.length + deferred.length + (running?.steering.length ?? 0)
       }),
       loop: Effect.whileLoop({ while: () => !retired, body: () => step, step: () => undefined })
     }

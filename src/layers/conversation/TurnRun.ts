@@ -28,6 +28,8 @@ export interface TurnTask {
   readonly resumed: boolean
   readonly takeSteer: Effect.Effect<Steer | null>
   readonly interruptCause: Effect.Effect<InterruptCause>
+  /** Told once the last words are stored: from then on the turn is over for whoever reads them, and only their delivery is left. */
+  readonly spoken: Effect.Effect<void>
 }
 
 export interface TurnRun {
@@ -165,6 +167,7 @@ export const make = Effect.gen(function* () {
         }),
         "transcript"
       )
+      yield* task.spoken
       const at = yield* Clock.currentTimeMillis
       yield* activity.publish({
         _tag: "message.stored",

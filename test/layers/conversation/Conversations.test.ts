@@ -1,0 +1,447 @@
+/** Conversations through the whole gateway in memory: what a person sees, what the rows hold, what a restart finds. */
+import { describe, expect, it } from "@effect/vitest"
+import { Deferred, Effect, FiberId, Layer, Scope } from "effect"
+import type { ModelRequest } from "../../../src/services/agent/ModelRoute.js"
+import { Database, Transaction } from "../../../src/services/state/Database.js"
+import { Pairing } from "../../../src/services/conversation/Pairing.js"
+import { Settings } from "../../../src/services/operation/Settings.js"
+import * as Testing from "../../../src/testing/index.js"
+
+const lastUser = (request: ModelRequest): string => {
+  const last = request.messages.filter((message) => message._tag === "user").at(-1)
+  return last === undefined ? "" : last.text
+}
+
+const echo = (request: ModelRequest): Testing.StepInput => Testing.say(`you said: ${lastUser(request)}`)
+
+const only = Effect.map(Testing.AdapterInMemory, (adapters) => adapters.only)
+
+/** Everything that was sent, in order. */
+const texts = Effect.gen(function* () {
+  return (yield* (yield* only).sent.all).filter((sent) => sent.kind === "send").map((sent) => sent.text)
+})
+
+const say = (text: string | Parameters<Testing.InMemoryAdapter["say"]>[0]) =>
+  Effect.flatMap(only, (adapter) => adapter.say(text))
+
+const heard = (text: string, count = 1) =>
+  Effect.flatMap(only, (adapter) =>
+    adapter.sent.waitFor(text, (sent) => sent.text.includes(text), { count, seconds: 20 })
+  )
+
+const rows = (sql: string) =>
+  Effect.flatMap(Database, (database) => database.read("test", (client) => client.unsafe<Record<string, unknown>>(sql)))
+
+/** The rows once they say so; what is sent is settled a moment after it is seen. */
+const eventually = (sql: string, fits: (found: ReadonlyArray<Record<string, unknown>>) => boolean) =>
+  rows(sql).pipe(
+    Effect.zipLeft(Effect.sleep("20 millis")),
+    Effect.repeat({ until: fits }),
+    Effect.timeout("15 seconds")
+  )
+
+const eventStates = (...states: ReadonlyArray<string>) =>
+  eventually(
+    "SELECT state FROM inbound_events ORDER BY sequence",
+    (found) => JSON.stringify(found.map((row) => row["state"])) === JSON.stringify(states)
+  )
+
+/** A model that holds each answer until it is told to go on, and says who waits. */
+const gated = Effect.gen(function* () {
+  const asked = new Map<string, Deferred.Deferred<void>>()
+  const release = new Map<string, Deferred.Deferred<string>>()
+  const slot = <A>(map: Map<string, Deferred.Deferred<A>>, key: string): Deferred.Deferred<A> => {
+    const known = map.get(key) ?? Deferred.unsafeMake<A>(FiberId.none)
+    map.set(key, known)
+    return known
+  }
+  return {
+    model: (request: ModelRequest): Testing.StepInput => {
+      const key = lastUser(request).split("\n").at(-1) ?? ""
+      return Testing.effect(
+        Effect.gen(function* () {
+          yield* Deferred.succeed(slot(asked, key), undefined)
+          return Testing.say(yield* Deferred.await(slot(release, key)))
+        })
+      )
+    },
+    waits: (key: string) => Deferred.await(slot(asked, key)),
+    answer: (key: string, text: string) => Deferred.succeed(slot(release, key), text)
+  }
+})
+
+describe("a conversation", () => {
+  it.scopedLive("answers where it was asked, under the identity of who asked", () =>
+    Effect.gen(function* () {
+      expect(yield* say("hello")).toMatchObject({ _tag: "Accepted" })
+      const sent = yield* heard("you said: hello")
+      expect(sent.facts.identity.userName).toEqual({ _tag: "Value", value: "Bob" })
+      expect(sent.facts.origin._tag).toBe("Live")
+      expect(sent.facts.marker._tag).toBe("NotCron")
+    }).pipe(Effect.provide(Testing.gateway({ model: echo })))
+  )
+
+  it.scopedLive("drops a platform message that it has seen", () =>
+    Effect.gen(function* () {
+      yield* say({ text: "once", messageId: "77" })
+      yield* heard("you said: once")
+      expect(yield* say({ text: "once", messageId: "77" })).toEqual({ _tag: "Duplicate" })
+      yield* say("and on")
+      yield* heard("you said: and on")
+      expect(yield* texts).toEqual(["you said: once", "you said: and on"])
+    }).pipe(Effect.provide(Testing.gateway({ model: echo })))
+  )
+
+  it.scopedLive("never sends a slash command to the model, known or not", () =>
+    Effect.gen(function* () {
+      for (const text of ["/help", "/status", "/whoami", "/frobnicate", "/title", "/sessions"]) yield* say(text)
+      yield* heard("I don't know /frobnicate")
+      yield* heard("Idle.")
+      yield* say("hello")
+      yield* heard("you said: hello")
+      const { requests } = yield* Testing.ScriptedModel
+      expect((yield* requests).map(lastUser)).toEqual(["hello"])
+    }).pipe(Effect.provide(Testing.gateway({ model: echo })))
+  )
+
+  it.scopedLive("queues in order when told to, and says so once", () =>
+    Effect.gen(function* () {
+      const gate = yield* gated
+      yield* Effect.gen(function* () {
+        yield* say("/busy queue")
+        yield* say("one")
+        yield* gate.waits("one")
+        yield* say("two")
+        yield* say("three")
+        yield* heard("It's next")
+        yield* gate.answer("one", "first")
+        yield* gate.answer("two", "second")
+        yield* gate.answer("three", "third")
+        yield* heard("third")
+        const said = (yield* texts).filter((text) => !text.startsWith("From now on"))
+        expect(said).toEqual(["Got it. It's next, right after what I'm doing.", "first", "second", "third"])
+      }).pipe(Effect.provide(Testing.gateway({ model: gate.model })))
+    })
+  )
+
+  it.scopedLive("interrupts by default: the stale answer is never sent, the new message is answered", () =>
+    Effect.gen(function* () {
+      const gate = yield* gated
+      yield* Effect.gen(function* () {
+        yield* say("long work")
+        yield* gate.waits("long work")
+        yield* say("never mind")
+        yield* gate.waits("long work\n\nnever mind").pipe(Effect.timeoutOption("100 millis"))
+        yield* gate.answer("never mind", "fine")
+        yield* heard("fine")
+        expect((yield* texts).some((text) => text === "stale")).toBe(false)
+        yield* eventStates("interrupted", "answered")
+      }).pipe(Effect.provide(Testing.gateway({ model: gate.model })))
+    })
+  )
+
+  it.scopedLive("steers: the text joins the tool result, and is not answered a second time", () =>
+    Effect.gen(function* () {
+      const running = yield* Deferred.make<void>()
+      const go = yield* Deferred.make<void>()
+      const model = (request: ModelRequest): Testing.StepInput => {
+        const last = request.messages.at(-1)
+        if (last?._tag === "tool") return Testing.say(`seen: ${last.text.includes("mind the cat")}`)
+        return Testing.effect(
+          Deferred.succeed(running, undefined).pipe(
+            Effect.zipRight(Deferred.await(go)),
+            Effect.as(Testing.call("read_file", { path: "nothing.txt" }))
+          )
+        )
+      }
+      yield* Effect.gen(function* () {
+        yield* say("/busy steer")
+        yield* say("look")
+        yield* Deferred.await(running)
+        yield* say("mind the cat")
+        yield* heard("I'll take that in")
+        yield* Deferred.succeed(go, undefined)
+        yield* heard("seen: true")
+        expect(
+          yield* rows("SELECT state FROM inbound_events WHERE json_extract(event, '$.text') = 'mind the cat'")
+        ).toEqual([{ state: "steered" }])
+      }).pipe(Effect.provide(Testing.gateway({ model })))
+    })
+  )
+
+  it.scopedLive("turns a steering text that came too late into a turn at its own message", () =>
+    Effect.gen(function* () {
+      const gate = yield* gated
+      yield* Effect.gen(function* () {
+        yield* say("/busy steer")
+        yield* say({ text: "one", messageId: "501" })
+        yield* gate.waits("one")
+        yield* say({ text: "late", messageId: "502" })
+        yield* gate.answer("one", "first")
+        yield* gate.answer("late", "second")
+        yield* heard("first")
+        const second = yield* heard("second")
+        expect(second.address.anchor).toBe("502")
+        expect(second.facts.identity.messageId).toEqual({ _tag: "Value", value: "502" })
+      }).pipe(Effect.provide(Testing.gateway({ model: gate.model })))
+    })
+  )
+
+  it.scopedLive("stops: the turn ends, what waits is dropped", () =>
+    Effect.gen(function* () {
+      const gate = yield* gated
+      yield* Effect.gen(function* () {
+        yield* say("/busy queue")
+        yield* say("work")
+        yield* gate.waits("work")
+        yield* say("more")
+        yield* say("/stop")
+        yield* heard("Stopped.")
+        yield* say("again")
+        yield* gate.answer("again", "back")
+        yield* heard("back")
+        const states = yield* rows(
+          "SELECT json_extract(event, '$.text') AS text, state FROM inbound_events WHERE json_extract(event, '$.text') IN ('work', 'more') ORDER BY sequence"
+        )
+        expect(states).toEqual([
+          { text: "work", state: "interrupted" },
+          { text: "more", state: "dropped" }
+        ])
+      }).pipe(Effect.provide(Testing.gateway({ model: gate.model })))
+    })
+  )
+
+  it.scopedLive("refuses the thirty-third message that waits, with a word, and stores nothing of it", () =>
+    Effect.gen(function* () {
+      const gate = yield* gated
+      yield* Effect.gen(function* () {
+        yield* say("/busy queue")
+        yield* say("work")
+        yield* gate.waits("work")
+        for (let index = 0; index < 32; index++) expect(yield* say(`wait ${index}`)).toMatchObject({ _tag: "Accepted" })
+        expect(yield* say("too much")).toMatchObject({ _tag: "Refused", code: "busy.full" })
+        yield* heard("I did not take this message")
+        expect(yield* rows("SELECT id FROM inbound_events WHERE json_extract(event, '$.text') = 'too much'")).toEqual(
+          []
+        )
+      }).pipe(Effect.provide(Testing.gateway({ model: gate.model })))
+    })
+  )
+
+  it.scopedLive("begins anew with /new, and comes back with /resume to its own sessions only", () =>
+    Effect.gen(function* () {
+      const adapter = yield* only
+      const { profile } = adapter
+      yield* say("remember the garden")
+      yield* heard("you said: remember the garden")
+      yield* say("/title Garden")
+      yield* heard('now called "Garden"')
+      yield* say("/new")
+      yield* heard("A new conversation")
+      yield* say("fresh")
+      yield* heard("you said: fresh")
+      const { requests } = yield* Testing.ScriptedModel
+      expect((yield* requests).at(-1)?.messages.length).toBe(1)
+      yield* say({ text: "/resume Garden", in: profile.dm(2), by: profile.person(2) })
+      yield* heard('no session here is called "Garden"')
+      yield* say("/resume Garden")
+      yield* heard('Back in "Garden"')
+      yield* say("still there?")
+      yield* heard("you said: still there?")
+      expect((yield* requests).at(-1)?.messages.length).toBe(3)
+    }).pipe(Effect.provide(Testing.gateway({ model: echo })))
+  )
+
+  it.scopedLive("keeps two chats, a group and its topic apart, and shares a topic with named senders", () =>
+    Effect.gen(function* () {
+      const adapter = yield* only
+      const { profile } = adapter
+      const group = profile.group(1)
+      const topic = profile.thread(group, 3)
+      yield* Effect.all(
+        [
+          say({ text: "dm one", in: profile.dm(1), by: profile.person(1) }),
+          say({ text: "dm two", in: profile.dm(2), by: profile.person(2) }),
+          say({ text: "group one", in: group, by: profile.person(1) }),
+          say({ text: "topic one", in: topic, by: profile.person(1) })
+        ],
+        { concurrency: "unbounded" }
+      )
+      for (const text of ["dm one", "dm two", "group one", "topic one"]) yield* heard(text)
+      yield* say({ text: "topic two", in: topic, by: profile.person(2) })
+      yield* heard("topic two")
+      const sent = yield* adapter.sent.all
+      for (const one of sent) {
+        const where = one.text.includes("dm one")
+          ? profile.dm(1)
+          : one.text.includes("dm two")
+            ? profile.dm(2)
+            : one.text.includes("topic")
+              ? topic
+              : group
+        expect(one.address).toMatchObject({ chatId: where.chatId, threadId: where.threadId })
+      }
+      const { requests } = yield* Testing.ScriptedModel
+      const shared = (yield* requests).find((request) => lastUser(request).endsWith("topic two"))
+      expect(shared === undefined ? "" : lastUser(shared)).toMatch(/^\[.+\] topic two$/)
+      expect(shared?.messages.length).toBe(3)
+    }).pipe(Effect.provide(Testing.gateway({ model: echo })))
+  )
+
+  it.scopedLive("tells the person what the model could not do, and what to do about it", () =>
+    Effect.gen(function* () {
+      yield* say("hello")
+      const told = yield* heard("nothing was done")
+      expect(told.text).toContain("credentials")
+      yield* eventStates("failed")
+    }).pipe(Effect.provide(Testing.gateway({ model: () => Testing.fail("auth") })))
+  )
+
+  it.scopedLive("offers a stranger a code in private only, and lets in whom the owner approved", () =>
+    Effect.gen(function* () {
+      const { profile } = yield* only
+      const stranger = { by: profile.person(9), in: profile.dm(9) }
+      expect(yield* say({ text: "let me in", ...stranger })).toEqual({ _tag: "Paired" })
+      const offer = yield* heard("pairing code is")
+      const code = /code is ([A-HJ-NP-Z2-9]{8}) /.exec(offer.text)?.[1] ?? ""
+      expect(yield* say({ text: "hi all", in: profile.group(1), by: stranger.by })).toMatchObject({ _tag: "Ignored" })
+      expect(yield* rows("SELECT count(*) AS n FROM inbound_events")).toEqual([{ n: 0 }])
+      const pairing = yield* Pairing
+      expect(yield* Effect.flip(pairing.approve("telegram", "AAAAAAAA"))).toMatchObject({ _tag: "PairingRefused" })
+      yield* pairing.approve("telegram", code)
+      expect(yield* say({ text: "and now?", ...stranger })).toMatchObject({ _tag: "Accepted" })
+      yield* heard("you said: and now?")
+    }).pipe(Effect.provide(Testing.gateway({ model: echo, settings: { gateway: { allowAllUsers: false } } })))
+  )
+
+  it.scopedLive("ignores strangers where the owner has named people", () =>
+    Effect.gen(function* () {
+      const { profile } = yield* only
+      const settings = yield* Settings
+      expect(settings.gateway.allowedUsers).toEqual([profile.person(1).id])
+      expect(yield* say({ text: "me", in: profile.dm(9), by: profile.person(9) })).toMatchObject({ _tag: "Ignored" })
+      expect(yield* say({ text: "me", in: profile.dm(1), by: profile.person(1) })).toMatchObject({ _tag: "Accepted" })
+      yield* heard("you said: me")
+      expect((yield* texts).length).toBe(1)
+    }).pipe(
+      Effect.provide(
+        Testing.gateway({
+          model: echo,
+          settings: {
+            gateway: { allowAllUsers: false, allowedUsers: [Testing.profiles.telegram.person(1).id] }
+          }
+        })
+      )
+    )
+  )
+})
+
+describe("a restart", () => {
+  type Gateway = Layer.Layer.Success<ReturnType<typeof Testing.gateway>>
+  type Model = (request: ModelRequest) => Testing.StepInput
+
+  /** Runs `first` in one gateway that is then left as it is, and `second` in the next over the same database. */
+  const across = <A, E, B, E2>(
+    before: { readonly model: Model; readonly run: Effect.Effect<A, E, Gateway> },
+    after: { readonly model: Model; readonly run: Effect.Effect<B, E2, Gateway> }
+  ) =>
+    Effect.gen(function* () {
+      const scope = yield* Effect.scope
+      const database = Layer.succeedContext(yield* Layer.buildWithScope(Testing.SqliteInMemory, scope))
+      const dead = yield* Layer.buildWithScope(
+        Testing.gateway({ model: before.model, database }),
+        // Never closed: an end in order would settle what a kill leaves.
+        yield* Scope.make()
+      )
+      yield* Effect.provide(before.run, dead)
+      const alive = yield* Layer.buildWithScope(Testing.gateway({ model: after.model, database, unclean: true }), scope)
+      return yield* Effect.provide(after.run, alive)
+    })
+
+  it.scopedLive("goes on with a turn whose model never answered, and then with what waited, in order", () =>
+    across(
+      {
+        model: () => Testing.hang(),
+        run: Effect.gen(function* () {
+          yield* say("/busy queue")
+          yield* say("one")
+          yield* say("two")
+          yield* say("three")
+          yield* eventStates("answered", "running", "accepted", "accepted")
+        })
+      },
+      {
+        model: echo,
+        run: Effect.gen(function* () {
+          yield* heard("you said: three")
+          expect(yield* texts).toEqual(["you said: one", "you said: two", "you said: three"])
+          yield* eventStates("answered", "answered", "answered", "answered")
+        })
+      }
+    )
+  )
+
+  it.scopedLive("never runs a tool again that had started, and tells the model so", () => {
+    const model = (request: ModelRequest): Testing.StepInput => {
+      const last = request.messages.at(-1)
+      return last?._tag === "tool" ? Testing.hang() : Testing.call("read_file", { path: "x" })
+    }
+    return across(
+      {
+        model,
+        run: Effect.gen(function* () {
+          yield* say("read")
+          yield* eventually("SELECT 1 FROM tool_calls WHERE state = 'settled'", (found) => found.length > 0)
+          const database = yield* Database
+          yield* database.write(
+            "test.unsettle",
+            Effect.gen(function* () {
+              const sql = yield* Transaction
+              yield* sql`UPDATE tool_calls SET state = 'started'`
+              yield* sql`DELETE FROM messages WHERE role = 'tool'`
+            })
+          )
+        })
+      },
+      {
+        model: (request) => {
+          const last = request.messages.at(-1)
+          return last?._tag === "tool"
+            ? Testing.say(`tool: ${last.disposition}`)
+            : Testing.call("read_file", { path: "x" })
+        },
+        run: Effect.gen(function* () {
+          yield* heard("tool: unknown")
+          expect(yield* rows("SELECT count(*) AS n FROM tool_calls")).toEqual([{ n: 1 }])
+        })
+      }
+    )
+  })
+
+  it.scopedLive("suspends a session after three strikes, says so, and lets /new begin again", () => {
+    const model = (request: ModelRequest): Testing.StepInput =>
+      lastUser(request).includes("poison") ? Testing.hang() : echo(request)
+    return Effect.gen(function* () {
+      const scope = yield* Effect.scope
+      const database = Layer.succeedContext(yield* Layer.buildWithScope(Testing.SqliteInMemory, scope))
+      const boot = (unclean: boolean) =>
+        Effect.flatMap(Scope.make(), (dead) =>
+          Layer.buildWithScope(Testing.gateway({ model, database, unclean }), dead)
+        )
+      yield* Effect.provide(say("poison"), yield* boot(false))
+      yield* boot(true)
+      yield* boot(true)
+      const last = yield* boot(true)
+      yield* Effect.gen(function* () {
+        yield* heard("three crashes in a row")
+        expect(yield* rows("SELECT outcome FROM turns")).toEqual([{ outcome: "suspended" }])
+        yield* say("hello?")
+        yield* heard("three crashes in a row", 2)
+        yield* say("/new")
+        yield* heard("A new conversation")
+        yield* say("hello")
+        yield* heard("you said: hello")
+      }).pipe(Effect.provide(last))
+    })
+  })
+})
