@@ -121,7 +121,7 @@ export const Completions = HttpApiGroup.make("completions")
   .add(HttpApiEndpoint.get("models", "/v1/models").addSuccess(Models))
   .add(
     HttpApiEndpoint.post("create", "/v1/chat/completions")
-      .setHeaders(Schema.Struct({ [sessionHeader]: Schema.optional(Schema.String.pipe(Schema.maxLength(200))) }))
+      .setHeaders(Schema.Struct({ [sessionHeader]: Schema.optional(Schema.String.pipe(Schema.maxLength(100))) }))
       .setPayload(CompletionBody)
       .addSuccess(Completion)
       .addError(NotFound)
