@@ -7,6 +7,7 @@ import * as ForbiddenCommand from "../../services/approval/ForbiddenCommand.js"
 import { type Homes, holdsProtected, reading } from "../../services/approval/ProtectedPath.js"
 import * as ReadOnlyCommand from "../../services/approval/ReadOnlyCommand.js"
 import { Settings } from "../../services/operation/Settings.js"
+import * as Directory from "../node/process/Directory.js"
 import * as RealPath from "../node/RealPath.js"
 
 /** The owner's configuration of a work tree counts; one that a directory brings along as a bare repository does not. */
@@ -75,6 +76,8 @@ export const layer: Layer.Layer<CommandJudge, never, FileSystem.FileSystem | Set
               cron
             })
             if (forbidden.verdict === "never") return forbidden
+            if (!Directory.isUsable(directory))
+              return ask("workdir", `${workingDirectory} cannot be entered, so the command would run elsewhere`)
             const parsed = ReadOnlyCommand.parse(command, workingDirectory)
             if (Either.isLeft(parsed)) return { verdict: "ask", reasons: [parsed.left] } satisfies Verdict
             return yield* judgeReadOnly(parsed.right, directory)

@@ -1,7 +1,5 @@
 import { Clock, Effect, Exit, Layer, Option } from "effect"
-import { accessSync, constants, existsSync, statSync } from "node:fs"
-import { tmpdir } from "node:os"
-import * as path from "node:path"
+import { existsSync } from "node:fs"
 import { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
 import * as ChildEnvironment from "../../fibers/ChildEnvironment.js"
 import { Authorized } from "../../services/approval/Approval.js"
@@ -11,6 +9,7 @@ import { Settings } from "../../services/operation/Settings.js"
 import { type HeadTail, readable } from "../../services/shell/Output.js"
 import { Shell, type ShellCommand, type ShellOutcome } from "../../services/shell/Shell.js"
 import * as Child from "./process/Child.js"
+import * as Directory from "./process/Directory.js"
 import * as ProcessTree from "./process/ProcessTree.js"
 
 /** By this name in its environment a process is known to belong to a command, wherever it went. */
@@ -30,25 +29,6 @@ const quietLooks = 8
 const drainLooks = 100
 
 const realTime = Effect.withClock(Clock.make())
-
-const isUsable = (directory: string): boolean => {
-  try {
-    accessSync(directory, constants.X_OK)
-    return statSync(directory).isDirectory()
-  } catch {
-    return false
-  }
-}
-
-/** The directory or its nearest ancestor that can be entered, at last the place for temporary files (gateway.md 1.5). */
-const usable = (asked: string): { readonly directory: string; readonly note: string | null } => {
-  for (let directory = asked; ; directory = path.dirname(directory)) {
-    if (isUsable(directory))
-      return { directory, note: directory === asked ? null : `${asked} cannot be entered; this ran in ${directory}` }
-    if (path.dirname(directory) === directory) break
-  }
-  return { directory: tmpdir(), note: `${asked} cannot be entered; this ran in ${tmpdir()}` }
-}
 
 /** Reads on until nobody can write any more, or nothing comes. False when something still holds the pipe. */
 const drain = (child: Child.Child): Effect.Effect<boolean> =>
@@ -92,7 +72,7 @@ const make = Effect.gen(function* () {
   const run = Effect.fn("Shell.run")(
     function* (command: ShellCommand) {
       yield* Authorized
-      const place = usable(command.workingDirectory)
+      const place = Directory.usable(command.workingDirectory)
       if (place.note !== null)
         yield* Effect.logWarning("a working directory cannot be entered").pipe(
           Effect.annotateLogs({ asked: command.workingDirectory, taken: place.directory })

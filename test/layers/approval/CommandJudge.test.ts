@@ -69,6 +69,13 @@ describe("a command is judged by where its paths really lead", () => {
     })
   )
 
+  it.effect("and not where the shell would go instead of a directory that is not there", () =>
+    Effect.gen(function* () {
+      expect(yield* judge("cat innocent.txt", path.join(project, "gone"))).toEqual(["ask", "workdir"])
+      expect(yield* judge("cat a.txt", path.join(project, "a.txt"))).toEqual(["ask", "workdir"])
+    })
+  )
+
   it.effect("and by what lies in the directories it reads", () =>
     Effect.gen(function* () {
       expect(yield* judge("grep -r secret", person)).toEqual(["ask", "protected"])
