@@ -27,6 +27,7 @@ import type { SessionKey } from "../../services/session/SessionKey.js"
 import type { SessionStore } from "../../services/session/SessionStore.js"
 import type { Database } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
+import * as AdmissionTurn from "./AdmissionTurn.js"
 import { type Commands, elapsed } from "./Commands.js"
 import type { InterruptCause, TurnRun } from "./TurnRun.js"
 
@@ -190,7 +191,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
           })
         })
         const fiber = yield* Turn.forkWorker(
-          Turn.cleared(Admission.enter(turn)(body)).pipe(
+          Turn.cleared(AdmissionTurn.enter(turn)(body)).pipe(
             Effect.ensuring(Effect.zipRight(close, Queue.offer(mailbox, { _tag: "Ended", turnId: turn.id })))
           )
         ).pipe(Effect.provideService(Scope.Scope, services.scope))
@@ -205,7 +206,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
           return yield* settle(entry, "dropped", "suspended", Notice.sessionSuspended().text)
         }
         const id = Turn.TurnId.make(yield* ids.next("turn"))
-        const turn = Admission.turnOf({
+        const turn = AdmissionTurn.of({
           id,
           event: entry.event,
           arrival: entry.arrival,

@@ -141,7 +141,7 @@ const make = Effect.gen(function* () {
         )(
           Effect.acquireUseRelease(
             Effect.sync(() => running.set(delegationId, view)),
-            () => Turn.delegate({ id: childTurnId, sessionKey, sessionId })(child),
+            () => Turn.delegate({ id: childTurnId, sessionKey, sessionId, profile: settings.profile })(child),
             () => Effect.sync(() => running.delete(delegationId))
           )
         )

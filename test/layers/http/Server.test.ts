@@ -6,6 +6,7 @@ import { ErrorBody } from "../../../src/services/api/ApiError.js"
 import { ApiServer } from "../../../src/services/api/ApiServer.js"
 import * as Turn from "../../../src/fibers/Turn.js"
 import * as Admission from "../../../src/services/conversation/Admission.js"
+import * as AdmissionTurn from "../../../src/layers/conversation/AdmissionTurn.js"
 import { Activity } from "../../../src/services/operation/Activity.js"
 import { ask, type Answer, fetching, key, Play, rawAsk, readEvents, server, wire, withServer } from "./support.js"
 import { turn } from "../support/hands.js"
@@ -241,7 +242,7 @@ layer(server(), { excludeTestServices: true })("Server", (it) => {
 describe("Server's life", () => {
   it.scopedLive("keeps the turn that it was built in away from its requests", () =>
     Effect.gen(function* () {
-      const context = yield* Admission.enter(turn("leak"))(Layer.build(server()))
+      const context = yield* AdmissionTurn.enter(turn("leak"))(Layer.build(server()))
       yield* Effect.gen(function* () {
         const play = yield* Play
         const created = (yield* ask("/api/sessions", { body: {} })).json as { readonly id: string }
@@ -249,7 +250,7 @@ describe("Server's life", () => {
         assert.strictEqual(play.accepted[0]?.facts.identity.chatId._tag, "Unset")
         assert.strictEqual(play.accepted[0]?.facts.origin._tag, "Unset")
         // The control: the fiber that built it did carry a turn.
-        assert.strictEqual((yield* Admission.enter(turn("leak"))(Turn.peek)).identity.chatId._tag, "Value")
+        assert.strictEqual((yield* AdmissionTurn.enter(turn("leak"))(Turn.peek)).identity.chatId._tag, "Value")
       }).pipe(Effect.provide(context))
     })
   )
