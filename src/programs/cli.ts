@@ -18,6 +18,7 @@ import { globalsOf, homeOf, Invocation } from "./commands/invocation.js"
 /** Each command in a chunk of its own: one that is not asked for costs nothing. In the order of `--help`. */
 const commands = {
   gateway: () => import("./commands/gateway.js"),
+  chat: () => import("./commands/chat.js"),
   send: () => import("./commands/send.js"),
   sessions: () => import("./commands/sessions.js"),
   deliveries: () => import("./commands/deliveries.js"),

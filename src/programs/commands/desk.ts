@@ -1,7 +1,6 @@
 /** The desk of this home: its gateway's when one answers, else one of its own on the database. */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { Effect, Layer } from "effect"
-import * as AbsentAdapter from "../../layers/adapter/AbsentAdapter.js"
 import * as AdapterRegistry from "../../layers/adapter/AdapterRegistry.js"
 import * as Approvals from "../../layers/approval/Approvals.js"
 import * as Delivery from "../../layers/delivery/Delivery.js"
@@ -16,23 +15,11 @@ import * as Activity from "../../layers/operation/Activity.js"
 import * as DirectDesk from "../../layers/operation/DirectDesk.js"
 import * as Drain from "../../layers/operation/Drain.js"
 import * as Database from "../../layers/sqlite/Database.js"
-import * as Telegram from "../../layers/telegram/Capabilities.js"
-import * as WebAdapter from "../../layers/web/Adapter.js"
 import { Home } from "../../services/operation/Home.js"
-import { Settings } from "../../services/operation/Settings.js"
 import { stores } from "../stores.js"
+import { surfaces } from "../surfaces.js"
 import { Invocation } from "./invocation.js"
 import { running } from "./owner.js"
-
-/** The page needs no gateway to be written to; what is for another platform waits for one. */
-const surfaces = Layer.merge(
-  WebAdapter.layer,
-  Layer.unwrapEffect(
-    Effect.map(Settings, ({ telegram }) =>
-      telegram.enabled ? AbsentAdapter.layer("telegram", Telegram.capabilities) : Layer.empty
-    )
-  )
-)
 
 const database = Layer.unwrapEffect(Effect.map(Home, (home) => Database.layer({ file: home.database })))
 

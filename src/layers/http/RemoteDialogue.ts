@@ -1,0 +1,41 @@
+import type { HttpClient } from "@effect/platform/HttpClient"
+import { Effect, Layer, Stream } from "effect"
+import { Dialogue, type LastWord } from "../../services/conversation/Dialogue.js"
+import { GatewayUnreachable } from "../../services/operation/Desk.js"
+import * as Client from "./Client.js"
+import { deskError } from "./RemoteDesk.js"
+
+/** Talks to the gateway that owns the home; the turn goes on there when the connection is lost. */
+export const layer = (options: Client.Options): Layer.Layer<Dialogue, never, HttpClient> =>
+  Layer.effect(
+    Dialogue,
+    Effect.map(Client.make(options), (client) =>
+      Dialogue.of({
+        begin: client.sessions.create({ payload: { surface: "cli" } }).pipe(Effect.mapError(deskError(options.url))),
+        say: ({ sessionId, text, once, workingDirectory }, tell) =>
+          Effect.gen(function* () {
+            let last: LastWord | null = null
+            yield* client.chat(sessionId, { text, surface: "cli", once, workingDirectory }).pipe(
+              Stream.runForEach((event) =>
+                Effect.sync(() => {
+                  if (event._tag === "turn.ended" && event.eventId !== null) last = event
+                  tell(event)
+                })
+              ),
+              Effect.mapError(deskError(options.url))
+            )
+            return (
+              last ??
+              (yield* new GatewayUnreachable({
+                url: options.url,
+                detail: "the connection ended before the answer; it is in the session when it is there"
+              }))
+            )
+          }),
+        stop: (id) =>
+          client.sessions
+            .stop({ path: { id } })
+            .pipe(Effect.mapBoth({ onFailure: deskError(options.url), onSuccess: ({ stopped }) => stopped }))
+      })
+    )
+  )

@@ -1,0 +1,261 @@
+/** A conversation at a terminal: what is typed, what is answered, and Ctrl-C (contract §4). */
+import { Clock, Effect, Queue, type Scope } from "effect"
+import process from "node:process"
+import * as Turn from "../fibers/Turn.js"
+import * as Keyboard from "../layers/terminal/Keyboard.js"
+import * as Screen from "../layers/terminal/Screen.js"
+import type { SessionView } from "../services/api/Sessions.js"
+import { Dialogue, type LastWord } from "../services/conversation/Dialogue.js"
+import type { ActivityEvent } from "../services/operation/Activity.js"
+import { Desk, type DeskError } from "../services/operation/Desk.js"
+
+/** A second Ctrl-C within this time leaves. */
+const leaveMillis = 2_000
+
+/** Sessions that `/sessions` shows and `/resume` looks through. */
+const shownSessions = 15
+const searchedSessions = 200
+
+type Happening =
+  | Keyboard.Input
+  | { readonly _tag: "Event"; readonly event: ActivityEvent }
+  | { readonly _tag: "Ended"; readonly word: LastWord }
+  | { readonly _tag: "Failed"; readonly error: DeskError }
+
+type Asked = Extract<ActivityEvent, { readonly _tag: "approval.asked" }>
+
+const write = (text: string): Effect.Effect<void> => Effect.sync(() => void process.stdout.write(text))
+
+const localCommands = [
+  "/sessions — earlier conversations at a terminal",
+  "/resume NAME — go back to one of them",
+  "/new — start a new conversation",
+  "/exit — leave"
+].join("\n")
+
+export interface Options {
+  /** Goes on in this session. */
+  readonly session: SessionView
+  readonly workingDirectory: string
+  readonly keyboard: Keyboard.Keyboard
+  readonly style: Screen.Style
+}
+
+/** Talks until the person leaves, or what was piped in is answered. */
+export const converse = (options: Options): Effect.Effect<void, DeskError, Dialogue | Desk> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const { keyboard, style } = options
+      const dialogue = yield* Dialogue
+      const desk = yield* Desk
+      const happenings = yield* Queue.unbounded<Happening>()
+      let session = options.session
+      let screen = Screen.blank
+      let running = 0
+      let asked: ReadonlyArray<Asked> = []
+      let typedAhead: ReadonlyArray<string> = []
+      let ended = false
+      let interruptedAt = Number.NEGATIVE_INFINITY
+
+      const print = (text: string) => write(`${screen.fresh ? "" : "\n"}${Screen.safe(text)}\n`)
+
+      const say = (text: string) =>
+        Effect.gen(function* () {
+          running += 1
+          const { id } = session
+          yield* dialogue
+            .say({ sessionId: id, text, once: false, workingDirectory: options.workingDirectory }, (event) => {
+              happenings.unsafeOffer({ _tag: "Event", event })
+            })
+            .pipe(
+              Effect.match({
+                onSuccess: (word): Happening => ({ _tag: "Ended", word }),
+                onFailure: (error): Happening => ({ _tag: "Failed", error })
+              }),
+              Effect.flatMap((happening) => Queue.offer(happenings, happening)),
+              Turn.forkWorker
+            )
+        })
+
+      const askNext = Effect.suspend(() => {
+        const [first] = asked
+        return first === undefined ? Effect.void : write(Screen.question(first, screen))
+      })
+
+      const answer = (question: Asked, text: string) =>
+        Effect.gen(function* () {
+          const approve = ["y", "yes"].includes(text.trim().toLowerCase())
+          asked = asked.filter((other) => other !== question)
+          yield* desk.approvals.answer(question.approvalId, { approve, reason: null }).pipe(
+            Effect.asVoid,
+            Effect.catchTag("Refused", (error) => print(`  ${error.message}`))
+          )
+          if (!approve) yield* print(style.dim("  (no)"))
+          yield* askNext
+        })
+
+      const terminalSessions = Effect.map(desk.sessions.list({ limit: searchedSessions }), (all) =>
+        all.filter((other) => other.source === "cli")
+      )
+
+      const resume = (reference: string) =>
+        Effect.gen(function* () {
+          const found = (yield* terminalSessions).filter(
+            (other) => other.id === reference || other.title === reference || other.id.startsWith(reference)
+          )
+          const [only, another] = found
+          if (reference === "" || only === undefined) return yield* print("Say which one: /sessions lists them.")
+          if (another !== undefined)
+            return yield* print(`That fits several: ${found.map((each) => each.id).join(", ")}`)
+          session = only
+          yield* print(`Back in "${session.title ?? session.id}" (${session.messages} messages).`)
+        })
+
+      /** Commands of the terminal itself; the others are the conversation's. */
+      const command = (text: string): Effect.Effect<"taken" | "left" | "not mine", DeskError> =>
+        Effect.gen(function* () {
+          const [name = "", ...rest] = text.trim().split(/\s+/)
+          switch (name.toLowerCase()) {
+            case "/exit":
+            case "/quit":
+              return "left"
+            case "/new":
+              if (running > 0) yield* dialogue.stop(session.id)
+              session = yield* dialogue.begin
+              yield* print("A new conversation.")
+              return "taken"
+            case "/sessions": {
+              const all = (yield* terminalSessions).slice(0, shownSessions)
+              const lines = all.map(
+                (other) => `${other.title ?? "untitled"} — ${other.messages} messages (${other.id})`
+              )
+              yield* print(lines.length === 0 ? "No earlier conversations here." : lines.join("\n"))
+              return "taken"
+            }
+            case "/resume":
+              yield* resume(rest.join(" "))
+              return "taken"
+            case "/help":
+              yield* print(localCommands)
+              return "not mine"
+            default:
+              return "not mine"
+          }
+        })
+
+      /** Answers whether the person has left. */
+      const onLine = (text: string): Effect.Effect<boolean, DeskError, Scope.Scope> =>
+        Effect.gen(function* () {
+          const [question] = asked
+          if (question !== undefined && !text.startsWith("/")) {
+            yield* answer(question, text)
+            return false
+          }
+          // What is piped in is a script: each line waits for the answer to the one before.
+          if (!keyboard.interactive && running > 0) {
+            typedAhead = [...typedAhead, text]
+            return false
+          }
+          if (text.trim() === "") {
+            yield* keyboard.prompt
+            return false
+          }
+          const own = text.startsWith("/") ? yield* command(text) : "not mine"
+          if (own === "left") return true
+          if (own === "taken") yield* keyboard.prompt
+          else yield* say(text)
+          return false
+        })
+
+      const onInterrupt = Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        if (now - interruptedAt < leaveMillis) return true
+        interruptedAt = now
+        if (running > 0) {
+          asked = []
+          yield* dialogue.stop(session.id)
+          return false
+        }
+        yield* print(style.dim("  (Ctrl-C again, Ctrl-D or /exit leaves)"))
+        yield* keyboard.prompt
+        return false
+      })
+
+      const onEvent = (event: ActivityEvent) =>
+        Effect.gen(function* () {
+          const step = Screen.show(screen, event, style)
+          screen = step.screen
+          yield* write(step.text)
+          if (event._tag === "approval.asked") {
+            asked = [...asked, event]
+            if (asked.length === 1) yield* askNext
+            const [line, ...later] = typedAhead
+            if (line !== undefined) {
+              typedAhead = later
+              yield* answer(event, line)
+            } else if (ended) yield* answer(event, "")
+          }
+          if (event._tag === "approval.answered") asked = asked.filter((other) => other.approvalId !== event.approvalId)
+        })
+
+      /** Answers whether there is nothing left to do. */
+      const onDone = Effect.suspend((): Effect.Effect<boolean, DeskError, Scope.Scope> => {
+        running -= 1
+        screen = Screen.blank
+        if (running > 0) return Effect.succeed(false)
+        asked = []
+        const [line, ...later] = typedAhead
+        typedAhead = later
+        return line !== undefined ? onLine(line) : Effect.as(keyboard.prompt, ended)
+      })
+
+      const handle = (happening: Happening): Effect.Effect<boolean, DeskError, Scope.Scope> => {
+        switch (happening._tag) {
+          case "Line":
+            return onLine(happening.text)
+          case "Interrupt":
+            return onInterrupt
+          case "End":
+            return Effect.suspend(() => {
+              ended = true
+              const [question] = asked
+              if (question !== undefined) return Effect.as(answer(question, ""), false)
+              return Effect.succeed(keyboard.interactive || running === 0)
+            })
+          case "Event":
+            return Effect.as(onEvent(happening.event), false)
+          case "Ended":
+            return Effect.zipRight(write(Screen.finish(screen, happening.word, style)), onDone)
+          case "Failed":
+            return Effect.zipRight(print(`  ${happening.error.message}`), onDone)
+        }
+      }
+
+      yield* Turn.forkWorker(Effect.forever(Effect.flatMap(keyboard.next, (input) => Queue.offer(happenings, input))))
+      yield* keyboard.prompt
+      while (!(yield* Effect.flatMap(Queue.take(happenings), handle)));
+      if (running > 0) yield* dialogue.stop(session.id)
+      if (keyboard.interactive) yield* write("\n")
+    })
+  )
+
+/** One question and its answer; interrupted, its turn is stopped. */
+export const ask = (options: {
+  readonly session: SessionView
+  readonly text: string
+  readonly workingDirectory: string
+  readonly tell: (event: ActivityEvent) => void
+}): Effect.Effect<LastWord, DeskError, Dialogue> =>
+  Effect.flatMap(Dialogue, (dialogue) =>
+    dialogue
+      .say(
+        {
+          sessionId: options.session.id,
+          text: options.text,
+          once: true,
+          workingDirectory: options.workingDirectory
+        },
+        options.tell
+      )
+      .pipe(Effect.onInterrupt(() => Effect.ignore(dialogue.stop(options.session.id))))
+  )

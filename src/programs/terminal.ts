@@ -1,0 +1,60 @@
+/** The agent at a terminal: the gateway's when one owns the home, else a gateway's inside in this process. */
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import * as NodeContext from "@effect/platform-node/NodeContext"
+import { Effect, Layer, Logger, LogLevel } from "effect"
+import * as Redactor from "../layers/delivery/Redactor.js"
+import * as ModelRoute from "../layers/models/Route.js"
+import * as ConfigFile from "../layers/node/ConfigFile.js"
+import * as HomeDirectory from "../layers/node/Home.js"
+import * as Ids from "../layers/node/Ids.js"
+import * as LogFile from "../layers/node/LogFile.js"
+import * as DirectDesk from "../layers/operation/DirectDesk.js"
+import * as Readiness from "../layers/operation/Readiness.js"
+import * as Database from "../layers/sqlite/Database.js"
+import * as OwnerLease from "../layers/sqlite/OwnerLease.js"
+import * as LocalDialogue from "../layers/terminal/LocalDialogue.js"
+import * as StderrLog from "../layers/terminal/StderrLog.js"
+import { Home } from "../services/operation/Home.js"
+import { Readiness as Gate } from "../services/operation/Readiness.js"
+import { agency } from "./agency.js"
+import { Invocation } from "./commands/invocation.js"
+import { stores } from "./stores.js"
+import { surfaces } from "./surfaces.js"
+
+/** The home's database; the work of this process stands under a lease of its own, which a gateway that boots respects. */
+const state = stores.pipe(
+  Layer.provideMerge(OwnerLease.layer),
+  Layer.provideMerge(
+    Layer.merge(Layer.unwrapEffect(Effect.map(Home, (home) => Database.layer({ file: home.database }))), Ids.layer)
+  )
+)
+
+/** Nothing is left behind that this process would have to put in its place: that is the next gateway's. */
+const gate = Readiness.layer.pipe(
+  Layer.tap((context) => Effect.flatMap(Gate, (gate) => gate.open).pipe(Effect.provide(context)))
+)
+
+/** Its log goes where a gateway's goes, and not between a person and the answer. */
+const machine = Layer.unwrapEffect(
+  Effect.map(Invocation, ({ home, logLevel }) =>
+    Layer.mergeAll(
+      LogFile.layer({ terminal: false }),
+      StderrLog.removed,
+      Logger.minimumLogLevel(logLevel ?? LogLevel.Info)
+    ).pipe(
+      Layer.provideMerge(Redactor.layer),
+      Layer.provideMerge(ConfigFile.layer),
+      Layer.provideMerge(HomeDirectory.layer(home)),
+      Layer.provideMerge(Layer.merge(NodeContext.layer, FetchHttpClient.layer))
+    )
+  )
+)
+
+/** The dialogue and the desk of this process, and its lease. */
+export const local = Layer.merge(LocalDialogue.layer, DirectDesk.layer).pipe(
+  Layer.provideMerge(surfaces),
+  Layer.provideMerge(agency),
+  Layer.provideMerge(ModelRoute.layer),
+  Layer.provideMerge(Layer.merge(state, gate)),
+  Layer.provideMerge(machine)
+)
