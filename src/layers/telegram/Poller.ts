@@ -78,13 +78,16 @@ const makePolling = ({ api, chats, rules, arrival, answerPress }: PollerOptions)
 
   /** New ones, in their order: what is settled or held was read before. */
   const read = (batch: ReadonlyArray<unknown>): ReadonlyArray<Update.Update> => {
-    const held = new Set(Gathering.heldUpdates(gathering))
-    const found = new Map<number, Update.Update>()
+    const known = new Set(Gathering.heldUpdates(gathering))
+    const found: Array<Update.Update> = []
     for (const input of batch) {
+      const id = Update.idOf(input)
+      if (id === null || settled.has(id) || known.has(id)) continue
+      known.add(id)
       const update = Update.decode(input)
-      if (update !== null && !settled.has(update.id) && !held.has(update.id)) found.set(update.id, update)
+      if (update !== null) found.push(update)
     }
-    return [...found.values()].sort((a, b) => a.id - b.id)
+    return found.sort((a, b) => a.id - b.id)
   }
 
   const meet = (
@@ -122,7 +125,7 @@ const makePolling = ({ api, chats, rules, arrival, answerPress }: PollerOptions)
       if (fresh.length > 0) lastUpdateAt = now
       const taken = Gathering.take(gathering, writtens, now)
       // A full answer that begins with a held update leaves no room for the next ones: hold nothing any longer.
-      const isStuck = batch.length >= batchSize && heldBefore.includes(Update.decode(batch[0])?.id ?? -1)
+      const isStuck = batch.length >= batchSize && heldBefore.includes(Update.idOf(batch[0]) ?? -1)
       const flushed = isStuck ? Gathering.take(taken.gathering, [], Number.POSITIVE_INFINITY) : null
       gathering = flushed === null ? taken.gathering : flushed.gathering
       const context: Intake.Context = { bot, rules, arrival, answerPress }
@@ -137,7 +140,7 @@ const makePolling = ({ api, chats, rules, arrival, answerPress }: PollerOptions)
       const open = [...Gathering.heldUpdates(gathering), ...items.flatMap((item) => item.updates)].filter(
         (id) => !settled.has(id)
       )
-      const seen = batch.map((input) => Update.decode(input)?.id).filter((id) => id !== undefined)
+      const seen = batch.map(Update.idOf).filter((id) => id !== null)
       if (open.length > 0) offset = Math.min(...open)
       else if (seen.length > 0) offset = Math.max(...seen) + 1
       else if (batch.length > 0) return yield* noShape("getUpdates")

@@ -131,6 +131,12 @@ export type Update =
   /** One that is read, in a shape that is not; `problem` says where. */
   | { readonly _tag: "Unreadable"; readonly id: number; readonly problem: string }
 
+const decodeId = Schema.decodeUnknownOption(Schema.Struct({ update_id: Schema.Int }))
+
+/** The id alone; null when there is none. */
+export const idOf = (input: unknown): number | null =>
+  Option.match(decodeId(input), { onNone: () => null, onSome: (found) => found.update_id })
+
 const Envelope = Schema.Struct({
   update_id: Schema.Int,
   message: Schema.optional(Schema.Unknown),
