@@ -10,6 +10,7 @@ import { type HeadTail, readable } from "../../services/shell/Output.js"
 import { Shell, type ShellCommand, type ShellOutcome } from "../../services/shell/Shell.js"
 import * as Child from "./process/Child.js"
 import * as Directory from "./process/Directory.js"
+import * as Pipes from "./process/Pipes.js"
 import * as ProcessTree from "./process/ProcessTree.js"
 
 /** By this name in its environment a process is known to belong to a command, wherever it went. */
@@ -58,6 +59,7 @@ const make = Effect.gen(function* () {
   const settings = yield* Settings
   const ids = yield* Ids
   const redactor = yield* Redactor
+  const pipes = yield* Pipes.make
   const shell = existsSync("/bin/bash") ? "/bin/bash" : "/bin/sh"
 
   const clean = (text: string): string => redactor.text(readable(text))
@@ -99,7 +101,9 @@ const make = Effect.gen(function* () {
           note: notes.filter((note) => note !== null).join("\n") || null
         }))
       return yield* Effect.acquireUseRelease(
-        Child.start({ shell, command: command.command, directory: place.directory, environment }),
+        Effect.flatMap(pipes.take, (pipe) =>
+          Child.start({ shell, command: command.command, directory: place.directory, environment, pipe })
+        ),
         (child) =>
           Effect.gen(function* () {
             const ended = yield* Effect.timeoutOption(child.ended, command.timeoutMillis)
@@ -131,7 +135,7 @@ const make = Effect.gen(function* () {
 })
 
 /** Commands in the machine's own shell: `/bin/bash` where there is one. */
-export const layer: Layer.Layer<Shell, never, AmbientEnvironment | Settings | Ids | Redactor> = Layer.effect(
+export const layer: Layer.Layer<Shell, never, AmbientEnvironment | Settings | Ids | Redactor> = Layer.scoped(
   Shell,
   make
 )

@@ -1,13 +1,14 @@
 import { describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { execFileSync, spawn } from "node:child_process"
-import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs"
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
 import { expect } from "vitest"
 import * as CronMarker from "../../../src/fibers/CronMarker.js"
 import * as Turn from "../../../src/fibers/Turn.js"
 import * as ShellLayer from "../../../src/layers/node/Shell.js"
+import * as Child from "../../../src/layers/node/process/Child.js"
 import * as ProcessTable from "../../../src/layers/node/process/ProcessTable.js"
 import * as ProcessTree from "../../../src/layers/node/process/ProcessTree.js"
 import { Authorized } from "../../../src/services/approval/Approval.js"
@@ -52,6 +53,58 @@ describe("a command", () => {
       expect((yield* run("kill -9 $$")).signal).toBe("SIGKILL")
       expect((yield* run("echo 'it'\"'\"'s' \"$0\"; false")).output).toContain("it's")
     }).pipe(Effect.provide(layer()))
+  )
+
+  it.live("can open its outputs again by their names", () =>
+    Effect.gen(function* () {
+      const { output } = yield* run("echo one > /dev/stdout; echo two > /dev/stderr; echo three | tee /dev/stderr")
+      expect(output).toBe("one\ntwo\nthree\nthree\n")
+      const many = yield* Effect.forEach(
+        Array.from({ length: 40 }, (_, index) => index),
+        (index) => run(`echo ${index}`),
+        { concurrency: 10 }
+      )
+      expect(many.map((outcome) => outcome.output)).toEqual(Array.from({ length: 40 }, (_, index) => `${index}\n`))
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.live("whose output goes through a socket, where there are no pipes, keeps its order as well", () =>
+    Effect.gen(function* () {
+      const child = yield* Child.start({
+        shell: "/bin/bash",
+        command: "echo one; echo two >&2; echo three; exit 3",
+        directory: tmpdir(),
+        environment: { PATH: process.env["PATH"] ?? "" },
+        pipe: null
+      })
+      expect(yield* child.ended).toEqual({ code: 3, signal: null })
+      yield* child.closed
+      expect(child.output.read().head).toBe("one\ntwo\nthree\n")
+    })
+  )
+
+  it.live("leaves no open file and no pipe behind", () =>
+    Effect.gen(function* () {
+      const openFiles = () => readdirSync("/proc/self/fd").length
+      const places = () => readdirSync(tmpdir()).filter((name) => name.startsWith("hermes-pipes-"))
+      const before = { files: openFiles(), places: places() }
+      yield* Effect.provide(
+        Effect.gen(function* () {
+          yield* run("true")
+          const within = openFiles()
+          for (let index = 0; index < 20; index++) {
+            yield* run("echo x")
+            yield* Effect.flip(run("echo \u0000"))
+            yield* Effect.flip(run(`: ${"x".repeat(200_000)}`))
+          }
+          yield* wait(100)
+          expect(openFiles()).toBeLessThanOrEqual(within)
+        }),
+        layer()
+      )
+      expect(openFiles()).toBeLessThanOrEqual(before.files + 1)
+      expect(places()).toEqual(before.places)
+    })
   )
 
   it.live("leads a process group and a session of its own", () =>
@@ -148,6 +201,7 @@ describe("the environment of a command", () => {
     Effect.sync(() => {
       const bare = execFileSync("bash", ["-c", facts], {
         env: { PATH: process.env["PATH"], HERMES_SESSION_CHAT_ID: "stale" },
+        stdio: ["ignore", "pipe", "inherit"],
         encoding: "utf8"
       })
       expect(bare).toBe("HERMES_SESSION_CHAT_ID=stale\n")

@@ -1,8 +1,12 @@
 import { Effect } from "effect"
-import { spawn } from "node:child_process"
+import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process"
+import { closeSync } from "node:fs"
+import { Socket } from "node:net"
+import type { Readable } from "node:stream"
 import type { Environment } from "../../../fibers/AmbientEnvironment.js"
 import { HeadTail } from "../../../services/shell/Output.js"
 import { ShellUnavailable } from "../../../services/shell/Shell.js"
+import type { Pipe } from "./Pipes.js"
 
 export interface Ended {
   readonly code: number | null
@@ -45,15 +49,40 @@ class Once<A> {
   })
 }
 
-/** `sh` joins the two outputs and becomes the shell that runs the command: two pipes would lose their order. */
+/** `sh` joins the two outputs and becomes the shell that runs the command: two sockets would lose their order. */
 const joined = 'exec "$0" -c "$1" 2>&1'
 
-/** Starts `shell -c command`. */
+interface Started {
+  readonly child: ChildProcess
+  readonly output: Readable
+}
+
+const throughPipe = (shell: string, command: string, pipe: Pipe, options: SpawnOptions): Started => {
+  const output = new Socket({ fd: pipe.read, readable: true, writable: false })
+  try {
+    const child = spawn(shell, ["-c", command], { ...options, stdio: ["ignore", pipe.write, pipe.write] })
+    return { child, output }
+  } catch (error) {
+    output.destroy()
+    throw error
+  } finally {
+    closeSync(pipe.write)
+  }
+}
+
+const throughSocket = (shell: string, command: string, options: SpawnOptions): Started => {
+  const child = spawn("/bin/sh", ["-c", joined, shell, command], { ...options, stdio: ["ignore", "pipe", "ignore"] })
+  if (child.stdout === null) throw new Error("the command has no output")
+  return { child, output: child.stdout }
+}
+
+/** Starts `shell -c command`, its output going through `pipe`, or without one through a socket. */
 export const start = (options: {
   readonly shell: string
   readonly command: string
   readonly directory: string
   readonly environment: Environment
+  readonly pipe: Pipe | null
 }): Effect.Effect<Child, ShellUnavailable> =>
   Effect.async((resume) => {
     const unavailable = (error: unknown): void => {
@@ -62,31 +91,31 @@ export const start = (options: {
       resume(Effect.fail(new ShellUnavailable({ detail: text })))
     }
     try {
-      const child = spawn("/bin/sh", ["-c", joined, options.shell, options.command], {
-        cwd: options.directory,
-        env: options.environment,
-        detached: true,
-        stdio: ["ignore", "pipe", "ignore"]
-      })
+      const { command, directory, environment, pipe, shell } = options
+      const how = { cwd: directory, env: environment, detached: true }
+      const started = pipe === null ? throughSocket(shell, command, how) : throughPipe(shell, command, pipe, how)
       const output = new HeadTail()
       const ended = new Once<Ended>()
       const closed = new Once<void>()
-      child.on("error", unavailable)
-      child.stdout.on("data", (chunk: Uint8Array) => output.push(chunk))
-      child.stdout.on("error", () => closed.set())
-      child.once("exit", (code, signal) => ended.set({ code, signal }))
-      child.once("close", () => closed.set())
-      child.once("spawn", () => {
+      started.output.on("data", (chunk: Uint8Array) => output.push(chunk))
+      started.output.on("error", () => closed.set())
+      started.output.once("close", () => closed.set())
+      started.child.on("error", (error) => {
+        started.output.destroy()
+        unavailable(error)
+      })
+      started.child.once("exit", (code, signal) => ended.set({ code, signal }))
+      started.child.once("spawn", () => {
         resume(
           Effect.succeed({
-            pid: child.pid ?? 0,
+            pid: started.child.pid ?? 0,
             output,
             hasEnded: () => ended.value !== null,
             ended: ended.get,
             closed: closed.get,
             release: Effect.sync(() => {
-              child.stdout.destroy()
-              child.unref()
+              started.output.destroy()
+              started.child.unref()
             })
           })
         )

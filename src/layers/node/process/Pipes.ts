@@ -1,0 +1,89 @@
+/**
+ * Real pipes for the output of commands. What Node calls a pipe is a socket, which Linux does not let a process open
+ * again: `echo problem > /dev/stderr` would fail in every command.
+ */
+import { Effect, type Scope } from "effect"
+import { execFile } from "node:child_process"
+import { closeSync, constants, openSync } from "node:fs"
+import { mkdtemp, rm, unlink } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import * as path from "node:path"
+
+/** Both ends as file descriptors; whoever took them closes them. */
+export interface Pipe {
+  readonly read: number
+  readonly write: number
+}
+
+export interface Pipes {
+  /** A pipe that nobody else can name; null where there are none, and a socket must do. */
+  readonly take: Effect.Effect<Pipe | null>
+}
+
+/** One `mkfifo` makes as many as this many commands need. */
+const batch = 32
+
+const none: Pipes = { take: Effect.succeed(null) }
+
+const makeNamed = (files: ReadonlyArray<string>): Effect.Effect<void, Error> =>
+  Effect.async((resume) => {
+    execFile("mkfifo", ["-m", "600", ...files], { env: { PATH: "/bin:/usr/bin" }, timeout: 5_000 }, (error) =>
+      resume(error === null ? Effect.void : Effect.fail(error))
+    )
+  })
+
+/** Opened for reading first, so that neither end waits for the other; then its name goes. */
+const openNamed = (file: string): Effect.Effect<Pipe, Error> =>
+  Effect.try({
+    try: () => {
+      const read = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
+      try {
+        return { read, write: openSync(file, constants.O_WRONLY) }
+      } catch (error) {
+        closeSync(read)
+        throw error
+      }
+    },
+    catch: (error) => (error instanceof Error ? error : new Error(String(error)))
+  }).pipe(Effect.ensuring(Effect.ignoreLogged(Effect.tryPromise(() => unlink(file)))))
+
+const makeLinux = Effect.gen(function* () {
+  const made: Array<string> = []
+  const lock = yield* Effect.makeSemaphore(1)
+  let place: string | null = null
+  let count = 0
+  yield* Effect.addFinalizer(() =>
+    place === null
+      ? Effect.void
+      : Effect.ignoreLogged(Effect.tryPromise(() => rm(place ?? "", { recursive: true, force: true })))
+  )
+
+  const refill = Effect.gen(function* () {
+    const directory = place ?? (yield* Effect.tryPromise(() => mkdtemp(path.join(tmpdir(), "hermes-pipes-"))))
+    place = directory
+    const files = Array.from({ length: batch }, () => path.join(directory, String((count += 1))))
+    yield* makeNamed(files)
+    made.push(...files)
+  })
+
+  return {
+    take: lock
+      .withPermits(1)(
+        Effect.gen(function* () {
+          if (made.length === 0) yield* refill
+          return made.pop()
+        })
+      )
+      .pipe(
+        Effect.flatMap((file) => (file === undefined ? Effect.succeed(null) : openNamed(file))),
+        Effect.catchAll((error) =>
+          Effect.as(Effect.logWarning("no pipe could be made, a command gets a socket for its output", error), null)
+        ),
+        Effect.uninterruptible
+      )
+  } satisfies Pipes
+})
+
+/** Elsewhere than on Linux a process opens its outputs again by copying them, and a socket does as well as a pipe. */
+export const make: Effect.Effect<Pipes, never, Scope.Scope> =
+  process.platform === "linux" ? makeLinux : Effect.succeed(none)
