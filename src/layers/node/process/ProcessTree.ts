@@ -75,7 +75,8 @@ export const end = (
     const startedAt = yield* Clock.currentTimeMillis
     const send = (name: NodeJS.Signals, to: ReadonlyArray<ProcessTable.Entry>) =>
       Effect.sync(() => {
-        signal(-root.pid, name)
+        // the whole group at once, so that none of it forks in between; an empty one may be somebody else's by now
+        if (to.some((entry) => entry.group === root.pid)) signal(-root.pid, name)
         for (const entry of to) if (entry.group !== root.pid) signal(entry.pid, name)
       })
     let living = yield* look
