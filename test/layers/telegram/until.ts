@@ -1,15 +1,17 @@
 import { Effect } from "effect"
 
-const turnsOfTheLoop = 20_000
+/** Of the machine's time: what is waited for comes over a socket. */
+const patienceMillis = 10_000
 
-/** Waits for `self` to fit, over sockets and promises, without a clock; dies when it never does. */
+/** Waits for `self` to fit, turn by turn of the event loop and without a sleep; dies when it never does. */
 export const until = <A, E, R>(
   what: string,
   self: Effect.Effect<A, E, R>,
   fits: (value: A) => boolean
 ): Effect.Effect<A, E, R> =>
   Effect.gen(function* () {
-    for (let turn = 0; turn < turnsOfTheLoop; turn += 1) {
+    const begun = performance.now()
+    while (performance.now() - begun < patienceMillis) {
       const value = yield* self
       if (fits(value)) return value
       yield* Effect.promise(() => new Promise(setImmediate))
