@@ -86,11 +86,13 @@ export const converse = (options: Options): Effect.Effect<void, DeskError, Dialo
         Effect.gen(function* () {
           const approve = ["y", "yes"].includes(text.trim().toLowerCase())
           asked = asked.filter((other) => other !== question)
+          // At a terminal the person's own Enter has ended the line.
+          if (!keyboard.interactive) yield* write(`${approve ? "y" : "n"}\n`)
+          screen = { ...screen, fresh: true }
           yield* desk.approvals.answer(question.approvalId, { approve, reason: null }).pipe(
             Effect.asVoid,
             Effect.catchTag("Refused", (error) => print(`  ${error.message}`))
           )
-          if (!approve) yield* print(style.dim("  (no)"))
           yield* askNext
         })
 
@@ -151,21 +153,23 @@ export const converse = (options: Options): Effect.Effect<void, DeskError, Dialo
             yield* answer(question, text)
             return false
           }
-          // What is piped in is a script: each line waits for the answer to the one before.
-          if (!keyboard.interactive && running > 0) {
-            typedAhead = [...typedAhead, text]
-            return false
-          }
-          if (text.trim() === "") {
-            yield* keyboard.prompt
-            return false
-          }
-          const own = text.startsWith("/") ? yield* command(text) : "not mine"
+          const own = text.trim() === "" ? "taken" : text.startsWith("/") ? yield* command(text) : "not mine"
           if (own === "left") return true
           if (own === "taken") yield* keyboard.prompt
           else yield* say(text)
           return false
         })
+
+      /** What is piped in is a script: each line waits for what came of the one before, or answers its question. */
+      const pump: Effect.Effect<boolean, DeskError, Scope.Scope> = Effect.suspend(() => {
+        if (running > 0 && asked.length === 0) return Effect.succeed(false)
+        const [line, ...later] = typedAhead
+        typedAhead = later
+        if (line !== undefined) return Effect.flatMap(onLine(line), (left) => (left ? Effect.succeed(true) : pump))
+        const [question] = asked
+        if (!ended) return Effect.succeed(false)
+        return question === undefined ? Effect.succeed(running === 0) : Effect.zipRight(answer(question, ""), pump)
+      })
 
       const onInterrupt = Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
@@ -189,45 +193,39 @@ export const converse = (options: Options): Effect.Effect<void, DeskError, Dialo
           if (event._tag === "approval.asked") {
             asked = [...asked, event]
             if (asked.length === 1) yield* askNext
-            const [line, ...later] = typedAhead
-            if (line !== undefined) {
-              typedAhead = later
-              yield* answer(event, line)
-            } else if (ended) yield* answer(event, "")
           }
           if (event._tag === "approval.answered") asked = asked.filter((other) => other.approvalId !== event.approvalId)
         })
 
-      /** Answers whether there is nothing left to do. */
-      const onDone = Effect.suspend((): Effect.Effect<boolean, DeskError, Scope.Scope> => {
+      const onDone = Effect.suspend(() => {
         running -= 1
         screen = Screen.blank
-        if (running > 0) return Effect.succeed(false)
+        if (running > 0) return Effect.void
         asked = []
-        const [line, ...later] = typedAhead
-        typedAhead = later
-        return line !== undefined ? onLine(line) : Effect.as(keyboard.prompt, ended)
+        return keyboard.prompt
       })
 
+      /** Answers whether it is over. */
       const handle = (happening: Happening): Effect.Effect<boolean, DeskError, Scope.Scope> => {
         switch (happening._tag) {
           case "Line":
-            return onLine(happening.text)
+            if (keyboard.interactive) return onLine(happening.text)
+            typedAhead = [...typedAhead, happening.text]
+            return pump
           case "Interrupt":
             return onInterrupt
           case "End":
-            return Effect.suspend(() => {
-              ended = true
-              const [question] = asked
-              if (question !== undefined) return Effect.as(answer(question, ""), false)
-              return Effect.succeed(keyboard.interactive || running === 0)
-            })
+            ended = true
+            return keyboard.interactive ? Effect.succeed(true) : pump
           case "Event":
-            return Effect.as(onEvent(happening.event), false)
+            return Effect.zipRight(onEvent(happening.event), pump)
           case "Ended":
-            return Effect.zipRight(write(Screen.finish(screen, happening.word, style)), onDone)
+            return write(Screen.finish(screen, happening.word, style)).pipe(
+              Effect.zipRight(onDone),
+              Effect.zipRight(pump)
+            )
           case "Failed":
-            return Effect.zipRight(print(`  ${happening.error.message}`), onDone)
+            return print(`  ${happening.error.message}`).pipe(Effect.zipRight(onDone), Effect.zipRight(pump))
         }
       }
 
