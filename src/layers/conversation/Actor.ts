@@ -330,13 +330,27 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
       return `From now on a message that comes while I work does: ${mode}.`
     }
 
+    /** The conversation goes on in another session. */
+    const moved = (session: Session) =>
+      Effect.flatMap(Clock.currentTimeMillis, (at) =>
+        activity.publish({ _tag: "session.changed", at, sessionKey: key, sessionId: session.id })
+      )
+
+    const resume = (entry: InboxEntry, args: string) =>
+      Effect.gen(function* () {
+        const before = yield* sessions.peek(key)
+        const text = yield* services.commands.run("resume", args, entry)
+        const now = yield* sessions.peek(key)
+        if (now !== null && now.id !== before?.id) yield* moved(now)
+        return text
+      })
+
     const fresh = (entry: InboxEntry, title: string) =>
       Effect.gen(function* () {
         yield* stop
         const { previous, fresh: session } = yield* sessions.reset(key, entry.event.source)
         if (title !== "") yield* sessions.setTitle(session.id, title, "user")
-        const at = yield* Clock.currentTimeMillis
-        yield* activity.publish({ _tag: "session.changed", at, sessionKey: key, sessionId: session.id })
+        yield* moved(session)
         return previous === null || previous.messageCount === 0
           ? "A new conversation."
           : `A new conversation. The last one is "${previous.title ?? previous.id}": /resume brings it back.`
@@ -364,6 +378,8 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
             return yield* freed(entry, (yield* stop) ? "Stopped." : "Nothing was running.")
           case "new":
             return yield* freed(entry, yield* fresh(entry, args))
+          case "resume":
+            return yield* freed(entry, yield* resume(entry, args))
           case "busy":
             return yield* freed(entry, setBusy(args))
           case "status":

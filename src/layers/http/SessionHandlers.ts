@@ -129,7 +129,8 @@ export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
           const event = eventOf({
             source: sourceOf({
               surface: payload.surface,
-              sessionId: session.id,
+              // After /new the conversation is still the one that its first session began.
+              sessionId: session.chatId ?? session.id,
               profile: settings.profile,
               uiSessionId: payload.uiSessionId
             }),
