@@ -5,7 +5,7 @@
  */
 import * as path from "node:path/posix"
 import { allow, never, type Verdict } from "./CommandJudge.js"
-import { type Homes, isSecretOfHome } from "./ProtectedPath.js"
+import { type Homes, isAgentSecret, isOwn, isSecretOfHome, workspaceOf } from "./ProtectedPath.js"
 import { isInside } from "./ReadOnlyCommand.js"
 
 export interface Surroundings {
@@ -72,12 +72,14 @@ const expand = (token: string, around: Surroundings): string =>
 /** Names of a secret of the home: as a path to it, or beside a mention of the home. */
 const touchesSecrets = (text: string, all: ReadonlyArray<string>, around: Surroundings): Verdict => {
   const { agent } = around.homes
-  const short = path.basename(agent)
-  const mentioned = text.includes(agent) || all.some((token) => token.split("/").includes(short))
+  const elsewhere = text.replaceAll(workspaceOf(around.homes), "")
+  const goesUp = isInside(agent, around.workingDirectory) && /(^|[\s/;&|(])\.\.([\s/;&|)]|$)/.test(text)
+  const mentioned =
+    goesUp || elsewhere.includes(agent) || all.some((token) => isOwn(expand(token, around), around.homes))
   const moves = /\b(cd|pushd)\b/.test(text)
   const found = all.find((token) => {
     if (!isSecretOfHome(token)) return false
-    if (isInside(agent, expand(token, around))) return true
+    if (isAgentSecret(expand(token, around), around.homes)) return true
     // `key` alone is also a word: it counts as the file only when the command goes into the home
     return mentioned && (moves || !/(^|[./])key$/i.test(token))
   })

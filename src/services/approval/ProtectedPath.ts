@@ -13,6 +13,9 @@ export interface Homes {
   readonly person: string
 }
 
+/** Where the agent works when nothing else is set: in its home, and yet no part of what rules it. */
+export const workspaceOf = (homes: Homes): string => path.join(homes.agent, "workspace")
+
 /** Case does not tell files apart on every disk. */
 const fold = (name: string): string => name.toLowerCase()
 
@@ -85,22 +88,28 @@ const systemPlaces = [
 const under = (base: string, places: ReadonlyArray<string>, file: string): boolean =>
   places.some((place) => isInside(fold(path.join(base, place)), fold(file)))
 
+/** Is it the agent's home's own, and not a place in there that is made for work? */
+export const isOwn = (file: string, homes: Homes): boolean =>
+  isInside(fold(homes.agent), fold(file)) && !isInside(fold(workspaceOf(homes)), fold(file))
+
+/** One of the home's secrets or state, wherever in the home; what is called so in the workspace is a project's. */
+export const isAgentSecret = (file: string, homes: Homes): boolean => isOwn(file, homes) && isSecretOfHome(file)
+
 const processSecrets = /^\/proc\/[^/]+\/(task\/[^/]+\/)?(environ|mem|maps|auxv|fd|root|cwd)(\/|$)/
 
 /** May the agent read this file? `file` is absolute and real. */
 export const reading = (file: string, homes: Homes): Verdict => {
   if (processSecrets.test(file)) return never("process-memory", `${file} shows the secrets of a running process`)
-  if (isInside(fold(homes.agent), fold(file)) && isSecretOfHome(path.relative(fold(homes.agent), fold(file))))
-    return never("agent-secret", `${file} holds the agent's own secrets or state`)
+  if (isAgentSecret(file, homes)) return never("agent-secret", `${file} holds the agent's own secrets or state`)
   if (under(homes.person, credentialPlaces, file)) return ask("credentials", `${file} is in a place for credentials`)
   return allow
 }
 
 /** May the agent write this file? */
 export const writing = (file: string, homes: Homes): Verdict => {
-  const inHome = path.relative(fold(homes.agent), fold(file))
-  if (isInside(fold(homes.agent), fold(file))) {
-    if (isSecretOfHome(inHome) || inHome === "config.yaml")
+  if (isOwn(file, homes)) {
+    const inHome = path.relative(fold(homes.agent), fold(file))
+    if (isSecretOfHome(file) || inHome === "config.yaml")
       return never("agent-secret", `${file} decides what the agent may do`)
     return inHome.startsWith("cache/") ? allow : ask("agent-home", `${file} is in the agent's own home`)
   }
@@ -118,4 +127,4 @@ export const writing = (file: string, homes: Homes): Verdict => {
 export const holdsProtected = (directory: string, homes: Homes): boolean =>
   [homes.agent, ...credentialPlaces.map((place) => path.join(homes.person, place)), "/proc"].some((place) =>
     isInside(fold(directory), fold(place))
-  ) || isInside(fold(homes.agent), fold(directory))
+  ) || isOwn(directory, homes)

@@ -62,6 +62,7 @@ describe("never, in any spelling", () => {
     "cat ../.hermes-effect/.env",
     "cd ~/.hermes-effect && cat .env",
     "cd ~/.hermes-effect; cat key",
+    "cd ~/.hermes-effect/skills; cat ../.env",
     "sqlite3 ~/.hermes-effect/state.db .dump",
     "cp ~/.hermes-effect/state.db-wal /tmp",
     "sh -c 'cat ~/.hermes-effect/.e\"n\"v'",
@@ -76,6 +77,13 @@ describe("never, in any spelling", () => {
   it("secrets of the home, from inside", () => {
     expect(scan("cat key", { workingDirectory: "/home/ada/.hermes-effect" })).toBe("agent-secret")
     expect(scan("cat ../.env", { workingDirectory: "/home/ada/.hermes-effect/skills" })).toBe("agent-secret")
+    const workspace = { workingDirectory: "/home/ada/.hermes-effect/workspace" }
+    expect(scan("cat ../.env", workspace)).toBe("agent-secret")
+    expect(scan("cd ..; cat .env", workspace)).toBe("agent-secret")
+    expect(scan("(cd .. && cat key)", workspace)).toBe("agent-secret")
+    expect(scan("cat .env", workspace)).toBe("allow")
+    expect(scan("cat ~/.hermes-effect/workspace/app/.env", workspace)).toBe("allow")
+    expect(scan("cp .env /home/ada/.hermes-effect/workspace/app", workspace)).toBe("allow")
   })
 
   it.each(["cat /proc/self/environ", "tr a b < /proc/$PPID/environ", "xxd /proc/1/environ"])(
