@@ -19,6 +19,21 @@ export interface AdapterCapabilities {
   readonly platformIds: boolean
 }
 
+/** A surface that takes text and can do nothing else: where a new adapter begins. */
+export const plainText: AdapterCapabilities = {
+  asyncDelivery: true,
+  inChannelContinuation: false,
+  messageEditing: false,
+  typing: false,
+  buttons: false,
+  codeBlocks: false,
+  splitsLongMessages: false,
+  maxMessageLength: 4096,
+  lengthUnit: "chars",
+  commandPrefix: "/",
+  platformIds: true
+}
+
 /** A choice offered with a message; `value` comes back through `Admission.press`. */
 export interface Button {
   readonly label: string
