@@ -223,6 +223,7 @@ const make = Effect.gen(function* () {
       let open = asked.length
       acted = true
       return toolbox.run(asked, {
+        expectedKey: task.sessionKey,
         advance: (callId, state) =>
           database.write(`tool.${state}`, calls.advance(turn.id, callId, state)).pipe(persistenceFailed),
         store: (result) => Effect.suspend(() => storeResult(result, --open === 0))

@@ -5,6 +5,7 @@ import * as Turn from "../../fibers/Turn.js"
 import { Agent, type AgentAnswer, type AgentError, type Speech, type Steer } from "../../services/agent/Agent.js"
 import type { TokenUsage } from "../../services/agent/ModelRoute.js"
 import * as ModelProblem from "../../services/agent/ModelProblem.js"
+import { Approvals } from "../../services/approval/Approval.js"
 import { Inbox, type InboxEntry } from "../../services/conversation/Inbox.js"
 import { type TurnOutcome, TurnStore } from "../../services/conversation/TurnStore.js"
 import * as UserText from "../../services/conversation/UserText.js"
@@ -51,6 +52,7 @@ export const make = Effect.gen(function* () {
   const transcript = yield* Transcript
   const delivery = yield* Delivery
   const activity = yield* Activity
+  const approvals = yield* Approvals
 
   const placeOf = (task: TurnTask, turn: Turn.Turn) => ({
     sessionKey: task.entry.key as string,
@@ -203,11 +205,13 @@ export const make = Effect.gen(function* () {
   const interrupted = (task: TurnTask, turn: Turn.Turn) =>
     Effect.gen(function* () {
       const cause = yield* task.interruptCause
-      if (cause === "person")
+      if (cause === "person") {
+        yield* approvals.cancelTurn(turn.id, "the turn was stopped")
         yield* database.write(
           "turn.interrupted",
           Effect.zipRight(turns.end(turn.id, "interrupted"), inbox.settle(task.entry.id, "interrupted", turn.id))
         )
+      }
       yield* ended(task, turn, cause === "person" ? "interrupted" : "resumable", "")
     }).pipe(Effect.catchAll((error) => Effect.logError("an interrupted turn could not be settled", error)))
 
@@ -263,6 +267,7 @@ export const make = Effect.gen(function* () {
         agent
           .run({
             session: task.session,
+            sessionKey: task.entry.key,
             takeSteer: task.takeSteer,
             speech,
             maxTurns: settings.agent.maxTurns,

@@ -95,6 +95,7 @@ const make = Effect.gen(function* () {
         })
         const answer = yield* agent.run({
           session,
+          sessionKey,
           takeSteer: Effect.succeed(null),
           speech: mute,
           maxTurns: settings.delegation.maxIterations,

@@ -4,7 +4,7 @@ import { ToolRegistry } from "../../services/agent/Toolbox.js"
 import { Delegation, type DelegateResult } from "../../services/delegation/Delegation.js"
 
 const Task = Schema.Struct({
-  goal: Schema.NonEmptyTrimmedString.annotations({
+  goal: Schema.NonEmptyString.annotations({
     description: "What to do, complete in itself: the helper knows nothing else."
   }),
   context: Schema.optional(Schema.String.annotations({ description: "Facts, paths and constraints that it needs." }))

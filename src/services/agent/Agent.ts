@@ -32,6 +32,8 @@ export interface Speech {
 
 export interface AgentTask {
   readonly session: Session
+  /** The session key that whoever dispatched the turn was given; another one bound to the fiber is warned about (gateway.md 1.13). */
+  readonly sessionKey: string
   /** Text that a person sent while the turn runs, to be added to a batch's last tool result; null when there is none (state-agent.md 3.11). */
   readonly takeSteer: Effect.Effect<Steer | null>
   readonly speech: Speech
