@@ -12,7 +12,7 @@ import * as AmbientEnvironment from "../fibers/AmbientEnvironment.js"
 import * as StderrLog from "../layers/terminal/StderrLog.js"
 import { version } from "../services/operation/Version.js"
 import { endingOf, usage } from "./commands/failure.js"
-import { note } from "./commands/output.js"
+import { note, uncoloured } from "./commands/output.js"
 import { globalsOf, homeOf, Invocation } from "./commands/invocation.js"
 
 /** Each command in a chunk of its own: one that is not asked for costs nothing. In the order of `--help`. */
@@ -26,6 +26,7 @@ const commands = {
   pairing: () => import("./commands/pairing.js"),
   model: () => import("./commands/model.js"),
   status: () => import("./commands/status.js"),
+  doctor: () => import("./commands/doctor.js"),
   config: () => import("./commands/config.js"),
   logs: () => import("./commands/logs.js")
 }
@@ -61,8 +62,7 @@ const documented = {
 /** Without a terminal the words come without its colours. What is wrong with the arguments is said once, in the end. */
 const withPlainConsole = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.flatMap(Effect.console, (console) => {
-    // oxlint-disable-next-line no-control-regex -- the escape that begins a colour
-    const plain = (text: unknown): unknown => (typeof text === "string" ? text.replace(/\u001b\[[0-9;]*m/g, "") : text)
+    const plain = (text: unknown): unknown => (typeof text === "string" ? uncoloured(text) : text)
     const log = process.stdout.isTTY
       ? console.log
       : (...text: ReadonlyArray<unknown>) => console.log(...text.map(plain))

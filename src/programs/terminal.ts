@@ -1,7 +1,7 @@
 /** The agent at a terminal: the gateway's when one owns the home, else a gateway's inside in this process. */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as NodeContext from "@effect/platform-node/NodeContext"
-import { Effect, Layer, Logger, LogLevel } from "effect"
+import { Effect, Layer, Logger } from "effect"
 import * as Redactor from "../layers/delivery/Redactor.js"
 import * as ModelRoute from "../layers/models/Route.js"
 import * as ConfigFile from "../layers/node/ConfigFile.js"
@@ -37,11 +37,8 @@ const gate = Readiness.layer.pipe(
 /** Its log goes where a gateway's goes, and not between a person and the answer. */
 const machine = Layer.unwrapEffect(
   Effect.map(Invocation, ({ home, logLevel }) =>
-    Layer.mergeAll(
-      LogFile.layer({ terminal: false }),
-      StderrLog.removed,
-      Logger.minimumLogLevel(logLevel ?? LogLevel.Info)
-    ).pipe(
+    (logLevel === null ? Layer.empty : Logger.minimumLogLevel(logLevel)).pipe(
+      Layer.provideMerge(Layer.merge(LogFile.layer({ terminal: false }), StderrLog.removed)),
       Layer.provideMerge(Redactor.layer),
       Layer.provideMerge(ConfigFile.layer),
       Layer.provideMerge(HomeDirectory.layer(home)),

@@ -4,6 +4,8 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import process from "node:process"
 import { Redactor } from "../../services/delivery/Redactor.js"
+import { Config } from "../../services/operation/Config.js"
+import { keys } from "../../services/operation/ConfigKey.js"
 import { Home } from "../../services/operation/Home.js"
 
 const maxBytes = 10 * 1024 * 1024
@@ -77,8 +79,11 @@ const toPretty = (options: Logger.Logger.Options<unknown>, redact: (text: string
   return `${redact(`${time} ${options.logLevel.label.toLowerCase()} ${messageOf(options.message)}${cause}`)}\n`
 }
 
-/** Logs to `logs/hermes.log` of the home; with `terminal` also to stderr. What is logged is redacted, whole lines at a time. */
-export const layer = (options: { readonly terminal: boolean }): Layer.Layer<never, never, Home | Redactor> =>
+/**
+ * Logs to `logs/hermes.log` of the home what `log.level` lets through; with `terminal` also to stderr. What is logged is
+ * redacted, whole lines at a time.
+ */
+export const layer = (options: { readonly terminal: boolean }): Layer.Layer<never, never, Config | Home | Redactor> =>
   Layer.unwrapScoped(
     Effect.gen(function* () {
       const home = yield* Home
@@ -95,7 +100,9 @@ export const layer = (options: { readonly terminal: boolean }): Layer.Layer<neve
         const stored = file.append(toLine(entry, redactor.text))
         if (options.terminal || !stored) process.stderr.write(toPretty(entry, redactor.text))
       })
-      return Logger.replace(Logger.defaultLogger, logger)
+      const { values } = yield* Config
+      const least = values.find(({ key }) => key.path === keys.logLevel.path)?.value
+      return Layer.merge(Logger.replace(Logger.defaultLogger, logger), level(String(least)))
     })
   )
 

@@ -10,6 +10,7 @@ import { CommandJudge } from "../../services/approval/CommandJudge.js"
 import { Desk } from "../../services/operation/Desk.js"
 import { desk, settled } from "./desk.js"
 import { Ended } from "./failure.js"
+import * as Listed from "./listed.js"
 import { limit } from "./options.js"
 import { answer, brief, moment, plain, table } from "./output.js"
 import { ownerOnly } from "./ownerOnly.js"
@@ -19,7 +20,7 @@ const open = Options.boolean("open").pipe(Options.withDescription("Only question
 const list = Command.make("list", { limit: limit(50, 500), open }, (options) =>
   Effect.gen(function* () {
     const { approvals } = yield* Desk
-    yield* answer(Schema.Array(ApprovalView), yield* approvals.list(options), (rows) =>
+    yield* answer(Schema.Array(Listed.Approval), yield* approvals.list(options), (rows) =>
       table(
         ["id", "state", "asked", "what"],
         rows.map((row) => [row.id, row.state, moment(row.askedAt), brief(`${row.tool}: ${row.subject}`, 80)]),

@@ -6,6 +6,7 @@ import { DeliveryView } from "../../services/api/Deliveries.js"
 import { DeliveryState } from "../../services/delivery/Outbox.js"
 import { Desk } from "../../services/operation/Desk.js"
 import { desk } from "./desk.js"
+import * as Listed from "./listed.js"
 import { limit } from "./options.js"
 import { answer, brief, moment, plain, table } from "./output.js"
 
@@ -21,7 +22,7 @@ const list = Command.make("list", { limit: limit(50, 500), state }, ({ limit, st
   Effect.gen(function* () {
     const { deliveries } = yield* Desk
     const rows = yield* deliveries.list({ limit, ...(state._tag === "Some" ? { state: state.value } : {}) })
-    yield* answer(Schema.Array(DeliveryView), rows, (rows) =>
+    yield* answer(Schema.Array(Listed.Delivery), rows, (rows) =>
       table(
         ["id", "to", "state", "made", "text"],
         rows.map((row) => [row.id, place(row), row.state, moment(row.createdAt), brief(row.text, 50)]),

@@ -2,6 +2,7 @@
 import * as HelpDoc from "@effect/cli/HelpDoc"
 import * as ValidationError from "@effect/cli/ValidationError"
 import { Cause, Data } from "effect"
+import { uncoloured } from "./output.js"
 
 /** 1 failed · 2 wrong usage · 10 and 11 a judge's verdict · 75 start me again · 78 configuration or lock conflict. */
 export type ExitCode = 1 | 2 | 10 | 11 | 75 | 78
@@ -41,11 +42,7 @@ const isConflict = (error: unknown): boolean =>
     "reason" in error &&
     !passing.has(error.reason))
 
-// oxlint-disable-next-line no-control-regex -- the escape that begins a colour
-const wordsOf = (doc: HelpDoc.HelpDoc): string =>
-  HelpDoc.toAnsiText(doc)
-    .replace(/\u001b\[[0-9;]*m/g, "")
-    .trim()
+const wordsOf = (doc: HelpDoc.HelpDoc): string => uncoloured(HelpDoc.toAnsiText(doc)).trim()
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 

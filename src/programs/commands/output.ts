@@ -1,13 +1,14 @@
 /** What a command says on stdout: one JSON document for programs, lines and tables for people. */
 import { Console, Effect, Schema } from "effect"
 import process from "node:process"
+import { safe } from "../../layers/terminal/Screen.js"
 import { Invocation } from "./invocation.js"
 
-/** Prints `value` as JSON with `--json`, else as `lines` says it. */
-export const answer = <A, I>(
+/** Prints the fields of `schema` as JSON with `--json`, else what `lines` says. */
+export const answer = <A, I, B extends A>(
   schema: Schema.Schema<A, I>,
-  value: A,
-  lines: (value: A) => ReadonlyArray<string>
+  value: B,
+  lines: (value: B) => ReadonlyArray<string>
 ): Effect.Effect<void, never, Invocation> =>
   Effect.gen(function* () {
     const { json } = yield* Invocation
@@ -24,9 +25,12 @@ export const say = (...lines: ReadonlyArray<string>): Effect.Effect<void> =>
 export const note = (text: string): Effect.Effect<void> => Effect.sync(() => void process.stderr.write(`${text}\n`))
 
 /** Control characters of foreign text stay out of a person's terminal. */
-export const plain = (text: string): string =>
-  // oxlint-disable-next-line no-control-regex -- these are the characters that are meant
-  text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "")
+export const plain = safe
+
+const colour = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, "g")
+
+/** The text without a terminal's colours. */
+export const uncoloured = (text: string): string => text.replace(colour, "")
 
 const oneLine = (text: string): string => plain(text).replace(/\s+/g, " ").trim()
 

@@ -4,10 +4,11 @@ import * as Options from "@effect/cli/Options"
 import { Effect, Option, Schema } from "effect"
 import * as NodeStream from "@effect/platform-node/NodeStream"
 import process from "node:process"
-import { DeliveryView, TargetView } from "../../services/api/Deliveries.js"
+import { TargetView } from "../../services/api/Deliveries.js"
 import { Desk } from "../../services/operation/Desk.js"
 import { desk } from "./desk.js"
 import { failed, usage } from "./failure.js"
+import * as Listed from "./listed.js"
 import { answer, table } from "./output.js"
 
 /** As much as the API takes. */
@@ -18,7 +19,7 @@ const stdin = NodeStream.toString(() => process.stdin, {
   maxBytes: longest
 }).pipe(Effect.map((text) => text.replace(/\n$/, "")))
 
-const Sent = Schema.Struct({ delivery: DeliveryView })
+const Sent = Schema.Struct({ delivery: Listed.Delivery })
 
 const list = Effect.gen(function* () {
   const { deliveries } = yield* Desk

@@ -4,6 +4,7 @@ import { Effect, Schema } from "effect"
 import { MessageView, SessionView } from "../../services/api/Sessions.js"
 import { Desk } from "../../services/operation/Desk.js"
 import { desk } from "./desk.js"
+import * as Listed from "./listed.js"
 import { failed } from "./failure.js"
 import { limit } from "./options.js"
 import { answer, brief, moment, plain, table } from "./output.js"
@@ -38,7 +39,7 @@ const find = (wanted: string) =>
 const list = Command.make("list", { limit: limit(50, 500) }, ({ limit }) =>
   Effect.gen(function* () {
     const { sessions } = yield* Desk
-    yield* answer(Schema.Array(SessionView), yield* sessions.list({ limit }), (rows) =>
+    yield* answer(Schema.Array(Listed.Session), yield* sessions.list({ limit }), (rows) =>
       table(
         ["id", "title", "where", "messages", "last activity"],
         rows.map((session) => [

@@ -1,0 +1,108 @@
+/** What stands in the way of a home's gateway, and what to do about it. */
+import { Clock, Effect } from "effect"
+import * as fs from "node:fs"
+import * as net from "node:net"
+import path from "node:path"
+import { Database } from "../../services/state/Database.js"
+
+export interface Check {
+  readonly name: string
+  readonly ok: boolean
+  readonly detail: string
+  /** What a person can do; null when nothing is wrong. */
+  readonly remedy: string | null
+}
+
+export const fine = (name: string, detail: string): Check => ({ name, ok: true, detail, remedy: null })
+export const finding = (name: string, detail: string, remedy: string): Check => ({ name, ok: false, detail, remedy })
+
+const modeOf = (file: string): number | null => fs.statSync(file, { throwIfNoEntry: false })?.mode ?? null
+
+/** Nobody but the owner may look into the home. */
+export const permissions = (home: string): Effect.Effect<Check> =>
+  Effect.sync(() => {
+    const open = ["", ".env", "config.yaml", "state.db", "state.db-wal"].flatMap((name) => {
+      const file = path.join(home, name)
+      const mode = modeOf(file)
+      return mode === null || (mode & 0o077) === 0 ? [] : [file]
+    })
+    return open.length === 0
+      ? fine("permissions", "only the owner can read the home")
+      : finding("permissions", `others can get at ${open.join(", ")}`, `chmod -R go= ${home}`)
+  })
+
+/** Every page of the database is read. */
+export const integrity: Effect.Effect<Check, never, Database> = Effect.flatMap(Database, (database) =>
+  database
+    .read("doctor.quickCheck", (sql) => sql.unsafe<{ readonly quick_check: string }>("PRAGMA quick_check(5)"))
+    .pipe(
+      Effect.map((rows) => {
+        const said = rows.map((row) => row.quick_check)
+        return said.length === 1 && said[0] === "ok"
+          ? fine("database", "whole")
+          : finding("database", `damaged: ${said.join("; ")}`, "keep the file and restore a backup")
+      }),
+      Effect.catchAll((error) =>
+        Effect.succeed(finding("database", error.message, "keep the file and restore a backup"))
+      )
+    )
+)
+
+/** Could the gateway listen there? */
+export const port = (host: string, number: number): Effect.Effect<Check> =>
+  number === 0
+    ? Effect.succeed(fine("port", "a free one is taken at each start"))
+    : Effect.async<Check>((resume) => {
+        const server = net.createServer()
+        server.once("error", (error) => {
+          const taken = "code" in error && error.code === "EADDRINUSE"
+          resume(
+            Effect.succeed(
+              finding(
+                "port",
+                taken ? `${host}:${number} is taken by another program` : `${host}:${number}: ${error.message}`,
+                "stop that program, or set API_SERVER_PORT and API_SERVER_HOST"
+              )
+            )
+          )
+        })
+        server.listen(number, host, () =>
+          server.close(() => resume(Effect.succeed(fine("port", `${host}:${number} is free`))))
+        )
+        return Effect.sync(() => server.close())
+      })
+
+/** A home's newest file tells when the clock was at least. */
+const newestMillis = (home: string): number =>
+  Math.max(
+    0,
+    ...["state.db", "state.db-wal", "logs/hermes.log"].map(
+      (name) => fs.statSync(path.join(home, name), { throwIfNoEntry: false })?.mtimeMs ?? 0
+    )
+  )
+
+/** A file of more than this far ahead is no rounding. */
+const aheadMillis = 120_000
+
+export const clock = (home: string, timezone: string): Effect.Effect<Check> =>
+  Effect.map(Clock.currentTimeMillis, (now) => {
+    const ahead = newestMillis(home) - now
+    return ahead > aheadMillis
+      ? finding(
+          "clock",
+          `the home was written ${Math.round(ahead / 1000)} s in the future: the clock is or was wrong`,
+          "set the clock, with NTP if you can"
+        )
+      : fine("clock", `${new Date(now).toISOString()}, time zone ${timezone}`)
+  })
+
+const leastBytes = 200_000_000
+
+export const room = (home: string): Effect.Effect<Check> =>
+  Effect.sync(() => {
+    const { bavail, bsize } = fs.statfsSync(home)
+    const free = bavail * bsize
+    return free >= leastBytes
+      ? fine("disk", `${Math.round(free / 1e9)} GB free`)
+      : finding("disk", `only ${Math.round(free / 1e6)} MB free`, "free some space: without it nothing can be stored")
+  })
