@@ -135,11 +135,13 @@ export const layer = (options: { readonly file: string }): Layer.Layer<Database,
 export const layerReadOnly = (options: { readonly file: string }): Layer.Layer<Database, StateUnopened> =>
   Layer.scoped(
     Database,
-    Effect.map(openReader(options.file), (reader) =>
-      Database.of({
-        write: (operation) => Effect.fail(new StateReadOnly({ operation, detail: "it was opened to be read only" })),
-        read: makeRead(reader)
-      })
+    Effect.map(
+      Effect.tap(openReader(options.file), (reader) => Migrations.refuseNewer(options.file, reader)),
+      (reader) =>
+        Database.of({
+          write: (operation) => Effect.fail(new StateReadOnly({ operation, detail: "it was opened to be read only" })),
+          read: makeRead(reader)
+        })
     ).pipe(Effect.provide(Reactivity.layer), opening(options.file))
   )
 

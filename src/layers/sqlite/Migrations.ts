@@ -17,7 +17,7 @@ const newest = Math.max(...Object.keys(migrations).map((name) => Number.parseInt
 const Versions = Schema.Array(Schema.Struct({ version: Schema.NullOr(Schema.Number) }))
 
 /** A newer program may have changed the meaning of rows: what it wrote is not touched by an older one. */
-const refuseNewer = (file: string, sql: SqlClient.SqlClient) =>
+export const refuseNewer = (file: string, sql: SqlClient.SqlClient) =>
   Effect.gen(function* () {
     const known = yield* sql`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ${table}`
     if (known.length === 0) return
