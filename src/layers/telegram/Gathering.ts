@@ -24,14 +24,15 @@ export type Gathering = ReadonlyArray<Held>
 
 export const empty: Gathering = []
 
+/** A client cuts at the end of a line or between words, and the newline or space there is lost. */
+const joined = (before: string, after: string): string =>
+  before === "" || after === "" || before.endsWith("\n") ? before + after : `${before}\n${after}`
+
 /** Text and files of all pieces; the reply context of the first, the id and time of the last. */
 const merged = (parts: Arr.NonEmptyReadonlyArray<Written>): Written => ({
   ...Arr.lastNonEmpty(parts),
   updates: parts.flatMap((part) => part.updates),
-  text: parts
-    .map((part) => part.text)
-    .filter((text) => text !== "")
-    .join("\n"),
+  text: parts.reduce((text, part) => joined(text, part.text), ""),
   files: parts.flatMap((part) => part.files),
   replyTo: parts[0].replyTo,
   answersBot: parts.some((part) => part.answersBot)
