@@ -108,6 +108,20 @@ export const make = (ledger: Ledger, holds: Holds, scope: Scope.Scope) =>
         return settled
       })
 
+    /** Sends a part and settles what is known then: it alone, or with it the rest that is not to be sent. What is known is always written down. */
+    const sendPart = (
+      row: DeliveryRow,
+      rest: ReadonlyArray<DeliveryRow>,
+      buttons: ReadonlyArray<Button>,
+      along: Step<void> | undefined
+    ): Effect.Effect<ReadonlyArray<DeliveryRow>, StateError> =>
+      Effect.uninterruptibleMask((restore) =>
+        Effect.flatMap(restore(carry(row, rest.length === 0 ? buttons : [])), (outcome) => {
+          if (outcome._tag === "Sent") return settleAll([row], () => outcome, rest.length === 0 ? along : undefined)
+          return settleAll([row, ...rest], (part) => (part === row ? outcome : afterwards(outcome, row)), along)
+        })
+      )
+
     /** `begun` counts the rows whose bytes may have left. */
     const partAfterPart = (
       rows: ReadonlyArray<DeliveryRow>,
@@ -117,37 +131,32 @@ export const make = (ledger: Ledger, holds: Holds, scope: Scope.Scope) =>
     ): Effect.Effect<ReadonlyArray<DeliveryRow>, StateError> =>
       Effect.gen(function* () {
         const done: Array<DeliveryRow> = []
-        for (const [index, row] of rows.entries()) {
-          const rest = rows.slice(index + 1)
+        while (done.length < rows.length) {
+          const [row, ...rest] = rows.slice(done.length)
+          if (row === undefined) break
           const until = holds.until(laneOf(row.address))
           if (until !== null) {
             const waits: Outcome = { _tag: "Waits", notBefore: until, reason: "it waits behind an earlier message" }
             return done.concat(yield* settleAll([row, ...rest], () => waits, along))
           }
-          progress.begun = index + 1
-          const outcome = yield* carry(row, rest.length === 0 ? buttons : [])
-          if (outcome._tag === "Sent" && rest.length > 0) {
-            done.push(...(yield* settleAll([row], () => outcome, undefined)))
-            continue
-          }
-          progress.begun = rows.length
-          const endingOf = (part: DeliveryRow): Outcome =>
-            part === row || outcome._tag === "Sent" ? outcome : afterwards(outcome, row)
-          return done.concat(yield* settleAll([row, ...rest], endingOf, along))
+          progress.begun = done.length + 1
+          done.push(...(yield* sendPart(row, rest, buttons, along)))
         }
         return done
       })
 
     /** A row that somebody else is sending is looked at again when they are done. */
-    const asTheyStand = (rows: ReadonlyArray<DeliveryRow>) =>
-      Effect.forEach(rows, (row) =>
-        row.state !== "sending"
-          ? Effect.succeed(row)
-          : Effect.map(
-              Effect.zipRight(lanes.inOrder(laneOf(row.address))(Effect.void), outbox.get(row.id)),
-              (stored) => stored ?? row
-            )
-      )
+    const asTheyStand = (rows: ReadonlyArray<DeliveryRow>): Effect.Effect<ReadonlyArray<DeliveryRow>, StateError> =>
+      rows.every((row) => row.state !== "sending")
+        ? Effect.succeed(rows)
+        : Effect.forEach(rows, (row) =>
+            row.state !== "sending"
+              ? Effect.succeed(row)
+              : Effect.map(
+                  Effect.zipRight(lanes.inOrder(laneOf(row.address))(Effect.void), outbox.get(row.id)),
+                  (stored) => stored ?? row
+                )
+          )
 
     const dispatch = (
       rows: ReadonlyArray<DeliveryRow>,

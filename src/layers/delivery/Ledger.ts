@@ -14,7 +14,7 @@ export interface Ledger {
   /** Inserts rows; those that are to be sent now are in this process's hands until they are settled. */
   readonly insert: (deliveries: ReadonlyArray<NewDelivery>) => Step<ReadonlyArray<DeliveryRow>>
   readonly become: (id: string, delivery: NewDelivery) => Step<DeliveryRow>
-  /** One transaction for all; answers the rows as they now stand. */
+  /** One transaction for all, not to be interrupted; answers the rows as they now stand. */
   readonly settle: (
     endings: ReadonlyArray<readonly [row: DeliveryRow, ending: Ending]>,
     along?: Step<void>
@@ -27,11 +27,14 @@ export interface Ledger {
   readonly claim: (id: string) => boolean
 }
 
+/** The row as its columns now are; its parts were validated when it was read. */
+const changed = (row: DeliveryRow, change: Partial<DeliveryRow>): DeliveryRow =>
+  new DeliveryRow({ ...row, ...change }, { disableValidation: true })
+
 const settledRow = (row: DeliveryRow, ending: Ending, now: number): DeliveryRow => {
   switch (ending._tag) {
     case "Sent":
-      return new DeliveryRow({
-        ...row,
+      return changed(row, {
         state: "sent",
         platformMessageId: ending.platformMessageId,
         reason: ending.note,
@@ -39,9 +42,9 @@ const settledRow = (row: DeliveryRow, ending: Ending, now: number): DeliveryRow 
         notBefore: null
       })
     case "Waits":
-      return new DeliveryRow({ ...row, state: "pending", reason: ending.reason, notBefore: ending.notBefore })
+      return changed(row, { state: "pending", reason: ending.reason, notBefore: ending.notBefore })
     default:
-      return new DeliveryRow({ ...row, state: stateOf(ending._tag), reason: ending.reason, settledAt: now })
+      return changed(row, { state: stateOf(ending._tag), reason: ending.reason, settledAt: now })
   }
 }
 
@@ -105,14 +108,14 @@ export const make = Effect.gen(function* () {
           })
         }
         return rows
-      }),
+      }).pipe(Effect.uninterruptible),
     take: (row) =>
       Effect.gen(function* () {
         ours.set(row.id, true)
         yield* database
           .write("delivery.take", outbox.markSending(row.id))
           .pipe(Effect.onError(() => Effect.sync(() => ours.delete(row.id))))
-        return new DeliveryRow({ ...row, state: "sending", attempts: row.attempts + 1 })
+        return changed(row, { state: "sending", attempts: row.attempts + 1 })
       }),
     isOurs: (id) => ours.has(id),
     claim: (id) => {

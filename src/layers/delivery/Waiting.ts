@@ -58,16 +58,18 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, scope: Scop
       })
 
     const attempt = (row: DeliveryRow): Effect.Effect<Outcome, StateError> =>
-      Effect.gen(function* () {
-        const taken = yield* ledger.take(row)
-        const outcome = yield* courier.carry(taken, [])
-        const final: Outcome =
-          outcome._tag === "Waits" && taken.attempts >= maximumAttempts
-            ? { _tag: "Failed", reason: `given up after ${taken.attempts} attempts: ${outcome.reason}` }
-            : outcome
-        yield* ledger.settle([[taken, final]])
-        return final
-      })
+      Effect.uninterruptibleMask((restore) =>
+        Effect.gen(function* () {
+          const taken = yield* ledger.take(row)
+          const outcome = yield* restore(courier.carry(taken, []))
+          const final: Outcome =
+            outcome._tag === "Waits" && taken.attempts >= maximumAttempts
+              ? { _tag: "Failed", reason: `given up after ${taken.attempts} attempts: ${outcome.reason}` }
+              : outcome
+          yield* ledger.settle([[taken, final]])
+          return final
+        })
+      )
 
     const failAll = (rows: ReadonlyArray<DeliveryRow>, reason: string) =>
       ledger.settle(rows.map((row) => [row, { _tag: "Failed", reason }] as const))
