@@ -1,176 +1,167 @@
 import type { VNode } from "preact"
-import { useCallback, useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks"
+import { useEffect, useMemo, useRef, useState } from "preact/hooks"
+import { compose, fromRows, type Groups } from "./blocks.js"
 import { Composer } from "./Composer.js"
 import { Conversation } from "./Conversation.js"
-import * as gateway from "./gateway.js"
+import type { Desk } from "./desk.js"
+import type { Session } from "./gateway.js"
+import { MenuIcon, MoreIcon } from "./Icons.js"
+import { Options } from "./Options.js"
 import { SessionList, titleOf } from "./SessionList.js"
 import { SignIn } from "./SignIn.js"
-import { currentSession, initial, reduce } from "./state.js"
+import { currentSession, type State } from "./state.js"
+import { type Store, useStore } from "./store.js"
 
 const connections = {
-  connecting: "connecting",
+  connecting: "connecting …",
   open: "connected",
-  lost: "connection lost, trying again"
+  lost: "connection lost, trying again …"
 } as const
 
-/** A tab's return address: what comes later finds the tab that asked (gateway.md 1.2). */
-const tabId = crypto.randomUUID()
+/** Why nothing can be said in a conversation; null when something can. */
+const closedBecause = (session: Session | null): string | null =>
+  session === null || (session.platform === "web" && session.endedAt === null)
+    ? null
+    : session.platform === "web"
+      ? "This conversation has ended."
+      : `This conversation belongs to ${session.platform ?? session.source}: answer it there.`
 
-const keyOfAddress = (): string | null => new URLSearchParams(location.hash.slice(1)).get("key")
+const focusComposer = (): void => document.getElementById("message")?.focus()
 
-export const App = (): VNode => {
-  const [state, dispatch] = useReducer(reduce, initial)
+/** What the shown conversation consists of. */
+const useBlocks = (state: State) => {
+  const groups = useRef<Groups>(new Map())
+  const stored = useMemo(() => {
+    groups.current = fromRows(state.rows, groups.current)
+    return groups.current
+  }, [state.rows])
+  const turns = state.turns.filter((turn) => turn.sessionId === state.current)
+  const asides = state.asides.filter((aside) => aside.sessionId === (state.current ?? ""))
+  return { blocks: compose(stored, turns, asides), busy: turns.some((turn) => turn.outcome === null) }
+}
+
+export const App = ({ store, desk }: { readonly store: Store; readonly desk: Desk }): VNode => {
+  const state = useStore(store)
   const [menu, setMenu] = useState(false)
-  const current = useRef<string | null>(null)
-  current.current = state.current
-
-  const attempt = useCallback(async <A,>(work: () => Promise<A>): Promise<A | null> => {
-    try {
-      return await work()
-    } catch (error) {
-      if (error instanceof gateway.Refused && error.status === 401) dispatch({ type: "signedOut" })
-      else dispatch({ type: "problem", problem: error instanceof Error ? error.message : String(error) })
-      return null
-    }
-  }, [])
-
-  const loadSessions = useCallback(async () => {
-    const sessions = await attempt(gateway.sessions)
-    if (sessions !== null) dispatch({ type: "sessions", sessions })
-    return sessions
-  }, [attempt])
-
-  const open = useCallback(
-    async (id: string) => {
-      const messages = await attempt(() => gateway.messages(id))
-      if (messages === null) return
-      dispatch({ type: "opened", id, messages })
-      setMenu(false)
-      await attempt(() => gateway.markRead(id))
-    },
-    [attempt]
-  )
-
-  const begin = useCallback(async () => {
-    const session = await attempt(gateway.createSession)
-    if (session === null) return null
-    await loadSessions()
-    await open(session.id)
-    return session.id
-  }, [attempt, loadSessions, open])
-
-  /** What may have been missed: lists, the open conversation, open questions. */
-  const refresh = useCallback(async () => {
-    const sessions = await loadSessions()
-    if (sessions === null) return
-    const approvals = await attempt(gateway.openApprovals)
-    if (approvals !== null) dispatch({ type: "approvals", approvals })
-    const shown = current.current ?? sessions.find((session) => session.source === "web")?.id
-    if (shown !== undefined) await open(shown)
-  }, [attempt, loadSessions, open])
-
-  const signIn = useCallback(
-    async (key: string) => {
-      const done = await attempt(() => gateway.exchange(key))
-      if (done !== null) dispatch({ type: "signedIn" })
-    },
-    [attempt]
-  )
-
-  const [ready, setReady] = useState(false)
-  useEffect(() => {
-    const key = keyOfAddress()
-    if (key === null) return setReady(true)
-    history.replaceState(null, "", location.pathname)
-    void signIn(key).then(() => setReady(true))
-  }, [signIn])
-
-  useEffect(() => {
-    if (!ready || !state.signedIn) return
-    return gateway.listen({
-      opened: () => {
-        dispatch({ type: "connection", connection: "open" })
-        void refresh()
-      },
-      lost: () => {
-        dispatch({ type: "connection", connection: "lost" })
-        void loadSessions()
-      },
-      event: (event) => {
-        dispatch({ type: "event", event })
-        if (event._tag === "turn.ended") void loadSessions()
-        if (event._tag === "message.stored" && event.role === "assistant" && event.sessionId === current.current)
-          void attempt(() => gateway.markRead(event.sessionId))
-        if (event._tag === "session.changed") void loadSessions().then(() => open(event.sessionId))
-      }
-    })
-  }, [ready, state.signedIn, refresh, loadSessions, open, attempt])
-
+  const [options, setOptions] = useState(false)
+  const menuButton = useRef<HTMLButtonElement>(null)
   const session = currentSession(state)
-  const live = state.live.filter((turn) => turn.sessionId === state.current)
-  const busy = useMemo(() => new Set(state.live.map((turn) => turn.sessionId)), [state.live])
-  const approvals = state.approvals.filter((approval) => approval.sessionKey === session?.key)
+  const { blocks, busy } = useBlocks(state)
+  const title = session === null ? "New conversation" : titleOf(session)
 
-  const send = async (text: string): Promise<void> => {
-    const id = state.current ?? (await begin())
-    if (id === null) return
-    dispatch({ type: "said", text, at: new Date().toISOString() })
-    await attempt(() => gateway.say(id, text, tabId))
+  useEffect(() => desk.start(), [desk])
+
+  const unread = state.sessions.filter(({ unread, id }) => unread && id !== state.current).length
+  useEffect(() => {
+    document.title = `${unread === 0 ? "" : `(${unread}) `}${session === null ? "" : `${title} · `}Hermes`
+  }, [unread, session, title])
+
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key !== "Escape" || event.defaultPrevented || options) return
+      if (menu) {
+        setMenu(false)
+        menuButton.current?.focus()
+      } else if (busy) void desk.stop()
+    }
+    window.addEventListener("keydown", onKey)
+    return () => window.removeEventListener("keydown", onKey)
+  }, [menu, options, busy, desk])
+
+  const open = (id: string | null): void => {
+    setMenu(false)
+    void desk.open(id)
+    if (id === null) focusComposer()
   }
 
-  const answer = async (id: string, approve: boolean): Promise<void> => {
-    await attempt(() => gateway.answer(id, approve))
-    const open = await attempt(gateway.openApprovals)
-    if (open !== null) dispatch({ type: "approvals", approvals: open })
-  }
-
-  if (!state.signedIn) return <SignIn problem={state.problem} onKey={signIn} />
+  if (state.access === "out") return <SignIn problem={state.problem} onKey={desk.signIn} />
+  const working = new Set(state.turns.flatMap((turn) => (turn.outcome === null ? [turn.sessionId] : [])))
+  const asking = new Set(state.approvals.map((approval) => approval.sessionKey))
   return (
     <div class={menu ? "page menu-open" : "page"}>
+      <button type="button" class="skip" onClick={focusComposer}>
+        Go to the message
+      </button>
       <header>
-        <button type="button" class="menu" aria-expanded={menu} aria-controls="sessions" onClick={() => setMenu(!menu)}>
-          <span class="unseen">Conversations</span>
-          <span aria-hidden="true">☰</span>
+        <button
+          type="button"
+          class="icon menu"
+          ref={menuButton}
+          aria-expanded={menu}
+          aria-controls="sessions"
+          aria-label="Conversations"
+          onClick={() => setMenu(!menu)}
+        >
+          <MenuIcon />
+          {unread === 0 ? null : <span class="dot" />}
         </button>
-        <h1>{session === null ? "Hermes" : titleOf(session)}</h1>
+        <h1>{title}</h1>
         <p class={`connection ${state.connection}`} role="status">
           {connections[state.connection]}
         </p>
+        {session === null ? null : (
+          <button
+            type="button"
+            class="icon"
+            aria-haspopup="dialog"
+            aria-label="This conversation"
+            onClick={() => setOptions(true)}
+          >
+            <MoreIcon />
+          </button>
+        )}
       </header>
       <aside id="sessions">
         <SessionList
           sessions={state.sessions}
           current={state.current}
-          busy={busy}
-          onOpen={(id) => void open(id)}
-          onNew={() => void begin()}
+          working={working}
+          asking={asking}
+          onOpen={open}
         />
       </aside>
       <main>
         <Conversation
-          messages={state.messages}
-          live={live}
-          approvals={approvals}
-          notices={state.notices.filter((notice) => notice.sessionKey === session?.key)}
-          onAnswer={(id, approve) => void answer(id, approve)}
+          id={state.current}
+          blocks={blocks}
+          more={state.more}
+          loading={state.loading || state.access === "unknown"}
+          approvals={
+            session?.endedAt === null ? state.approvals.filter(({ sessionKey }) => sessionKey === session.key) : []
+          }
+          onEarlier={desk.earlier}
+          onAnswer={async (id, approve) => {
+            focusComposer()
+            await desk.answer(id, approve)
+          }}
+          onAgain={(id) => void desk.again(id)}
+          onWithdraw={desk.withdraw}
         />
         {state.problem === null ? null : (
-          <p class="problem" role="alert">
-            {state.problem}
-          </p>
+          <div class="problem" role="alert">
+            <p>{state.problem}</p>
+            <button type="button" onClick={() => store.dispatch({ type: "problem", problem: null })}>
+              Close
+            </button>
+          </div>
         )}
         <Composer
           sessionId={state.current}
-          busy={live.length > 0}
-          closed={
-            session === null || session.source === "web" || session.source === "cli"
-              ? null
-              : `This conversation belongs to ${session.platform ?? session.source}: answer it there.`
-          }
-          onSend={(text) => void send(text)}
-          onStop={() => state.current !== null && void attempt(() => gateway.stop(state.current ?? ""))}
+          busy={busy}
+          closed={closedBecause(session)}
+          onSend={(text) => void desk.say(text)}
+          onStop={() => void desk.stop()}
+          onNew={() => open(null)}
         />
       </main>
+      {options && session !== null ? (
+        <Options
+          session={session}
+          onRename={(name) => desk.rename(session.id, name)}
+          onRemove={() => desk.remove(session.id)}
+          onClose={() => setOptions(false)}
+        />
+      ) : null}
     </div>
   )
 }

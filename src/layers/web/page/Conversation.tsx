@@ -1,150 +1,165 @@
 import type { VNode } from "preact"
-import { useEffect, useRef } from "preact/hooks"
-import type { Approval, Message } from "./gateway.js"
-import { Markdown } from "./Markdown.js"
-import type { LiveDelegate, LiveTool, LiveTurn, Notice } from "./state.js"
+import { useLayoutEffect, useRef, useState } from "preact/hooks"
+import type { Said, SaidState } from "./asides.js"
+import type { Block } from "./blocks.js"
+import type { Approval } from "./gateway.js"
+import { DownIcon } from "./Icons.js"
+import { Question } from "./Question.js"
+import { Turn } from "./Turn.js"
 
-const marks = { running: "…", ok: "✓", failed: "✗" } as const
-const spoken = { running: "running", ok: "done", failed: "failed" } as const
+/** Pixels from the end of the conversation within which it is followed, and from its beginning within which more is fetched. */
+const nearEnd = 80
+const nearBeginning = 300
 
-const Tool = ({ tool }: { readonly tool: LiveTool }): VNode => (
-  <details class={`tool ${tool.state}`}>
-    <summary>
-      <span class="mark" aria-hidden="true">
-        {marks[tool.state]}
-      </span>
-      <span class="name">{tool.tool}</span>
-      <span class="preview">{tool.preview}</span>
-      <span class="unseen">, {spoken[tool.state]}</span>
-    </summary>
-    {tool.result === "" ? <p class="quiet">No output yet.</p> : <pre tabIndex={0}>{tool.result}</pre>}
-  </details>
-)
+const captions: { readonly [state in SaidState]: string | null } = {
+  sending: null,
+  sent: null,
+  unsent: "Not sent yet: it goes out when the connection is back.",
+  refused: "Not sent.",
+  command: null,
+  steered: "Told to the work that runs.",
+  dropped: "Not answered."
+}
 
-const Delegate = ({ delegate }: { readonly delegate: LiveDelegate }): VNode => (
-  <section class="delegate" aria-label={`Helper: ${delegate.goal}`}>
-    <p class="goal">
-      <span class="name">Helper</span> {delegate.goal} <span class="quiet">— {delegate.status}</span>
-    </p>
-    {delegate.tools.map((tool) => (
-      <Tool key={tool.callId} tool={tool} />
-    ))}
-  </section>
-)
+interface Sending {
+  readonly onAgain: (id: string) => void
+  readonly onWithdraw: (id: string) => void
+}
 
-/** A turn while it runs: its tools, its helpers and the words so far. */
-const Running = ({ turn }: { readonly turn: LiveTurn }): VNode => (
-  <article class="message assistant" aria-label="Hermes, still working" aria-busy="true">
-    {turn.tools.map((tool) => (
-      <Tool key={tool.callId} tool={tool} />
-    ))}
-    {turn.delegates.map((delegate) => (
-      <Delegate key={delegate.delegationId} delegate={delegate} />
-    ))}
-    {turn.text === "" ? (
-      <p class="quiet working">
-        <span class="dots" aria-hidden="true" />
-        Working
-      </p>
-    ) : (
-      <Markdown text={turn.text} />
-    )}
-  </article>
-)
-
-const storedTool = (message: Message): LiveTool => ({
-  callId: message.callId ?? "",
-  tool: message.tool ?? "tool",
-  preview: message.text.split("\n")[0]?.slice(0, 120) ?? "",
-  state: message.disposition === "ok" ? "ok" : "failed",
-  result: message.text
-})
-
-const Stored = ({ message }: { readonly message: Message }): VNode | null => {
-  if (message.role === "tool") return <Tool tool={storedTool(message)} />
-  if (message.text === "") return null
-  return message.role === "user" ? (
-    <article class={message.id < 0 ? "message user pending" : "message user"} aria-label="You">
-      <p class="said">{message.text}</p>
-    </article>
-  ) : (
-    <article class="message assistant" aria-label="Hermes">
-      <Markdown text={message.text} />
+const SaidView = ({ said, onAgain, onWithdraw }: { readonly said: Said } & Sending): VNode => {
+  const caption = captions[said.state]
+  const isWaiting = said.state === "sending" || said.state === "sent" || said.state === "unsent"
+  return (
+    <article class={isWaiting ? "message user waiting" : "message user"} aria-label="You">
+      <p class="said">{said.text}</p>
+      {caption === null ? null : (
+        <p class={said.state === "refused" ? "caption wrong" : "caption"}>
+          {caption} {said.problem}
+        </p>
+      )}
+      {said.state === "refused" || said.state === "unsent" ? (
+        <p class="choices">
+          <button type="button" onClick={() => onAgain(said.id)}>
+            Send again
+          </button>
+          <button type="button" onClick={() => onWithdraw(said.id)}>
+            Discard
+          </button>
+        </p>
+      ) : null}
     </article>
   )
 }
 
-const Question = (props: {
-  readonly approval: Approval
-  readonly onAnswer: (id: string, approve: boolean) => void
-}): VNode => (
-  <section class="question" role="group" aria-label={`May I run this with ${props.approval.tool}?`}>
-    <h2>May I run this? ({props.approval.tool})</h2>
-    <pre tabIndex={0}>{props.approval.subject}</pre>
-    {props.approval.reasons.length === 0 ? null : (
-      <ul>
-        {props.approval.reasons.map((reason) => (
-          <li key={reason}>{reason}</li>
-        ))}
-      </ul>
-    )}
-    <div class="choices">
-      <button type="button" class="primary" onClick={() => props.onAnswer(props.approval.id, true)}>
-        Approve
-      </button>
-      <button type="button" onClick={() => props.onAnswer(props.approval.id, false)}>
-        Deny
-      </button>
-    </div>
-  </section>
+const BlockView = ({ block, ...sending }: { readonly block: Block } & Sending): VNode => {
+  switch (block.kind) {
+    case "user":
+      return (
+        <article class="message user" aria-label="You">
+          <p class="said">{block.text}</p>
+        </article>
+      )
+    case "said":
+      return <SaidView said={block.said} {...sending} />
+    case "notice":
+      return (
+        <p class="notice" role="status">
+          {block.text}
+        </p>
+      )
+    case "turn":
+      return <Turn block={block} />
+  }
+}
+
+const Welcome = (): VNode => (
+  <div class="welcome">
+    <h2>What can I do for you?</h2>
+    <p>
+      Say <kbd>hello</kbd>, or <kbd>/help</kbd> for what I understand. I ask before I do anything that does more than
+      read.
+    </p>
+  </div>
 )
 
-export const Conversation = (props: {
-  readonly messages: ReadonlyArray<Message>
-  readonly live: ReadonlyArray<LiveTurn>
-  readonly approvals: ReadonlyArray<Approval>
-  readonly notices: ReadonlyArray<Notice>
-  readonly onAnswer: (id: string, approve: boolean) => void
-}): VNode => {
+export const Conversation = (
+  props: {
+    readonly id: string | null
+    readonly blocks: ReadonlyArray<Block>
+    /** Is there more before what is here? */
+    readonly more: boolean
+    readonly loading: boolean
+    readonly approvals: ReadonlyArray<Approval>
+    readonly onEarlier: () => Promise<void>
+    readonly onAnswer: (id: string, approve: boolean) => Promise<void>
+  } & Sending
+): VNode => {
   const log = useRef<HTMLDivElement>(null)
   const follows = useRef(true)
+  const fetching = useRef(false)
+  /** Where the conversation stood when it was last drawn. */
+  const drawn = useRef<{ readonly id: string | null; readonly first: string; readonly height: number; top: number }>()
+  const [behind, setBehind] = useState(false)
 
-  // Keeps the newest words in sight, unless the person has scrolled up to read.
-  useEffect(() => {
+  // Keeps the newest words in sight, unless the person has scrolled up to read: then what is read stays where it is.
+  useLayoutEffect(() => {
     const element = log.current
-    if (element !== null && follows.current) element.scrollTop = element.scrollHeight
+    if (element === null) return
+    const first = props.blocks[0]?.key ?? ""
+    const before = drawn.current
+    if (before?.id !== props.id) follows.current = true
+    if (follows.current) element.scrollTop = element.scrollHeight
+    else if (before !== undefined && before.first !== first)
+      element.scrollTop = before.top + element.scrollHeight - before.height
+    drawn.current = { id: props.id, first, height: element.scrollHeight, top: element.scrollTop }
+    setBehind(!follows.current)
   })
+
+  const earlier = async (): Promise<void> => {
+    if (fetching.current) return
+    fetching.current = true
+    await props.onEarlier()
+    fetching.current = false
+  }
 
   const onScroll = (): void => {
     const element = log.current
-    if (element !== null) follows.current = element.scrollHeight - element.scrollTop - element.clientHeight < 80
+    if (element === null) return
+    if (drawn.current !== undefined) drawn.current.top = element.scrollTop
+    follows.current = element.scrollHeight - element.scrollTop - element.clientHeight < nearEnd
+    setBehind(!follows.current)
+    if (props.more && element.scrollTop < nearBeginning) void earlier()
   }
 
-  const empty = props.messages.length === 0 && props.live.length === 0
+  const toEnd = (): void => {
+    follows.current = true
+    log.current?.scrollTo({ top: log.current.scrollHeight })
+    log.current?.focus()
+  }
+
+  const isEmpty = props.blocks.length === 0 && props.approvals.length === 0
+  const { onAgain, onWithdraw } = props
   return (
-    <div class="log" role="log" aria-label="Conversation" tabIndex={0} ref={log} onScroll={onScroll}>
-      {empty ? (
-        <div class="welcome">
-          <h2>What can I do for you?</h2>
-          <p>
-            Say hello, or <kbd>help</kbd>. I ask before I do anything that is not just reading.
-          </p>
-        </div>
+    <div class="view">
+      <div class="log" role="log" aria-label="Conversation" tabIndex={0} ref={log} onScroll={onScroll}>
+        {props.more ? (
+          <button type="button" class="earlier" onClick={() => void earlier()}>
+            Earlier messages
+          </button>
+        ) : null}
+        {isEmpty && !props.loading ? <Welcome /> : null}
+        {props.blocks.map((block) => (
+          <BlockView key={block.key} block={block} onAgain={onAgain} onWithdraw={onWithdraw} />
+        ))}
+        {props.approvals.map((approval) => (
+          <Question key={approval.id} approval={approval} onAnswer={props.onAnswer} />
+        ))}
+      </div>
+      {behind ? (
+        <button type="button" class="icon latest" aria-label="To the newest message" onClick={toEnd}>
+          <DownIcon />
+        </button>
       ) : null}
-      {props.messages.map((message) => (
-        <Stored key={message.id} message={message} />
-      ))}
-      {props.live.map((turn) => (
-        <Running key={turn.turnId} turn={turn} />
-      ))}
-      {props.approvals.map((approval) => (
-        <Question key={approval.id} approval={approval} onAnswer={props.onAnswer} />
-      ))}
-      {props.notices.map((notice) => (
-        <p key={notice.id} class="notice" role="status">
-          {notice.text}
-        </p>
-      ))}
     </div>
   )
 }

@@ -1,38 +1,45 @@
 import type { VNode } from "preact"
-import { useState } from "preact/hooks"
+import { useEffect, useRef, useState } from "preact/hooks"
 
 /** For an address without its key: the key is in the home's `.env`. */
-export const SignIn = (props: { readonly problem: string | null; readonly onKey: (key: string) => void }): VNode => {
+export const SignIn = (props: {
+  readonly problem: string | null
+  readonly onKey: (key: string) => Promise<void>
+}): VNode => {
   const [key, setKey] = useState("")
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => input.current?.focus(), [])
   return (
     <main class="sign-in">
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          props.onKey(key.trim())
+          if (key.trim() !== "") void props.onKey(key.trim())
         }}
       >
         <h1>Hermes</h1>
         <p>
-          Open the address that <code>npm start</code> printed, or paste the key: it is <code>API_SERVER_KEY</code> in
-          the <code>.env</code> file of the home.
+          Open the address that <code>npm start</code> printed, or paste the key here: it is the{" "}
+          <code>API_SERVER_KEY</code> in the <code>.env</code> file of the home.
         </p>
         <label for="key">Key</label>
         <input
           id="key"
+          ref={input}
           type="password"
           autocomplete="off"
+          aria-describedby={props.problem === null ? undefined : "key-problem"}
           value={key}
           onInput={(event) => setKey(event.currentTarget.value)}
         />
-        <button type="submit" class="primary" disabled={key.trim() === ""}>
-          Open
-        </button>
         {props.problem === null ? null : (
-          <p class="problem" role="alert">
+          <p id="key-problem" class="wrong" role="alert">
             {props.problem}
           </p>
         )}
+        <button type="submit" class="primary">
+          Open
+        </button>
       </form>
     </main>
   )

@@ -2,91 +2,97 @@
 import type { ApprovalView } from "../../../services/api/Approvals.js"
 import type { MessageView, SessionView } from "../../../services/api/Sessions.js"
 import type { ActivityEvent } from "../../../services/operation/Activity.js"
+import type { HealthDetail } from "../../../services/operation/Health.js"
 
 export type Session = typeof SessionView.Encoded
 export type Message = typeof MessageView.Encoded
 export type Approval = typeof ApprovalView.Encoded
+export type Health = typeof HealthDetail.Encoded
 export type Event = ActivityEvent
 
 /** What the gateway refused, in its own words. */
 export class Refused extends Error {
   readonly status: number
+  readonly code: string
 
-  constructor(status: number, text: string) {
+  constructor(status: number, code: string, text: string) {
     super(text)
     this.status = status
+    this.code = code
   }
 }
 
-const isErrorBody = (body: unknown): body is { readonly error: { readonly message: string } } =>
-  typeof body === "object" &&
-  body !== null &&
-  "error" in body &&
-  typeof body.error === "object" &&
-  body.error !== null &&
-  "message" in body.error &&
-  typeof body.error.message === "string"
+/** No answer at all: the gateway is down, or the network between. */
+export class Unreachable extends Error {}
 
-const call = async <A>(
+const errorOf = (status: number, text: string): Refused => {
+  try {
+    const { code, message } = (
+      JSON.parse(text) as { readonly error: { readonly code: string; readonly message: string } }
+    ).error
+    return new Refused(status, code, message)
+  } catch {
+    return new Refused(status, "", `The gateway answered with HTTP ${status}.`)
+  }
+}
+
+const ask = async (
   method: string,
   path: string,
-  body?: unknown,
-  headers: Record<string, string> = {}
-): Promise<A> => {
+  headers: Record<string, string>,
+  body?: unknown
+): Promise<Response> => {
   const answer = await fetch(path, {
     method,
     credentials: "same-origin",
-    headers: {
-      accept: "application/json",
-      ...(body === undefined ? {} : { "content-type": "application/json" }),
-      ...headers
-    },
+    headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
     ...(body === undefined ? {} : { body: JSON.stringify(body) })
+  }).catch(() => {
+    throw new Unreachable("The gateway cannot be reached.")
   })
+  if (!answer.ok) throw errorOf(answer.status, await answer.text())
+  return answer
+}
+
+const call = async <A>(method: string, path: string, body?: unknown): Promise<A> => {
+  const answer = await ask(method, path, { accept: "application/json" }, body)
   const text = await answer.text()
-  const parsed: unknown = text === "" ? null : JSON.parse(text)
-  if (!answer.ok) throw new Refused(answer.status, isErrorBody(parsed) ? parsed.error.message : `HTTP ${answer.status}`)
-  return parsed as A
+  return (text === "" ? null : JSON.parse(text)) as A
 }
 
 const session = (id: string): string => `/api/sessions/${encodeURIComponent(id)}`
 
+/** How many rows one look at a transcript brings. */
+export const pageSize = 100
+
 /** Trades the key for a cookie that scripts cannot read. */
 export const exchange = (key: string): Promise<unknown> =>
-  call("POST", "/api/session/exchange", undefined, { authorization: `Bearer ${key}` })
+  ask("POST", "/api/session/exchange", { authorization: `Bearer ${key}` })
 
 export const sessions = (): Promise<ReadonlyArray<Session>> => call("GET", "/api/sessions?limit=100")
+export const sessionOf = (id: string): Promise<Session> => call("GET", session(id))
 export const createSession = (): Promise<Session> => call("POST", "/api/sessions", {})
 export const renameSession = (id: string, title: string): Promise<Session> => call("PATCH", session(id), { title })
 export const markRead = (id: string): Promise<Session> => call("PATCH", session(id), { unread: false })
 export const removeSession = (id: string): Promise<unknown> => call("DELETE", session(id))
-export const messages = (id: string): Promise<ReadonlyArray<Message>> =>
-  call("GET", `${session(id)}/messages?limit=200`)
-export const openApprovals = (): Promise<ReadonlyArray<Approval>> => call("GET", "/api/approvals?state=open")
-export const answer = (id: string, approve: boolean): Promise<Approval> =>
-  call("POST", `/api/approvals/${encodeURIComponent(id)}`, { approve })
 export const stop = (id: string): Promise<unknown> => call("POST", `${session(id)}/stop`)
 
-/** Says something; settles when the turn has ended. The turn goes on when the page is closed. */
-export const say = (id: string, text: string, uiSessionId: string): Promise<unknown> =>
-  call("POST", `${session(id)}/chat`, { text, surface: "web", uiSessionId })
+/** The newest rows of a transcript, or those before a row; oldest first. */
+export const messages = (id: string, before: number | null): Promise<ReadonlyArray<Message>> =>
+  call("GET", `${session(id)}/messages?limit=${pageSize}${before === null ? "" : `&before=${before}`}`)
 
-/** Everything that happens, from now on and again after a lost connection. `opened` is told each time, so that what was missed can be fetched. */
-export const listen = (on: {
-  readonly event: (event: Event) => void
-  readonly opened: () => void
-  readonly lost: () => void
-}): (() => void) => {
-  const source = new EventSource("/api/events")
-  source.onopen = on.opened
-  source.onerror = () => {
-    on.lost()
-    if (source.readyState === EventSource.CLOSED) setTimeout(() => reopen(), 2_000)
-  }
-  source.onmessage = (message: MessageEvent<string>) => on.event(JSON.parse(message.data) as Event)
-  let close = (): void => source.close()
-  const reopen = (): void => {
-    close = listen(on)
-  }
-  return () => close()
+export const openApprovals = (): Promise<ReadonlyArray<Approval>> => call("GET", "/api/approvals?state=open&limit=500")
+export const answer = (id: string, approve: boolean): Promise<Approval> =>
+  call("POST", `/api/approvals/${encodeURIComponent(id)}`, { approve })
+
+export const health = (): Promise<Health> => call("GET", "/health/detailed")
+
+/**
+ * Says something; settles when the gateway has taken it. Sent again with the same `messageId` it is taken once. What
+ * happens then comes as events: the answer's own stream is not kept open, because a browser has six connections in all.
+ */
+export const say = async (id: string, text: string, messageId: string, tab: string): Promise<void> => {
+  const body = { text, surface: "web", messageId, uiSessionId: tab }
+  const answer = await ask("POST", `${session(id)}/chat`, { accept: "text/event-stream" }, body)
+  await answer.body?.cancel()
 }

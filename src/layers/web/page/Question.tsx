@@ -1,0 +1,43 @@
+import type { VNode } from "preact"
+import { useState } from "preact/hooks"
+import type { Approval } from "./gateway.js"
+
+const time = (iso: string): string => new Date(iso).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })
+
+/** What the agent asks before it acts. */
+export const Question = (props: {
+  readonly approval: Approval
+  readonly onAnswer: (id: string, approve: boolean) => Promise<void>
+}): VNode => {
+  const { id, tool, subject, reasons, expiresAt } = props.approval
+  const [sent, setSent] = useState(false)
+  const answer = (approve: boolean) => (): void => {
+    if (sent) return
+    setSent(true)
+    void props.onAnswer(id, approve).finally(() => setSent(false))
+  }
+  return (
+    <section class="question" aria-labelledby={`question-${id}`}>
+      <h2 id={`question-${id}`}>May I run this with {tool}?</h2>
+      <pre tabIndex={0} aria-label="What would run">
+        {subject}
+      </pre>
+      {reasons.length === 0 ? null : (
+        <ul>
+          {reasons.map((reason) => (
+            <li key={reason}>{reason}</li>
+          ))}
+        </ul>
+      )}
+      <div class="choices">
+        <button type="button" class="primary" aria-disabled={sent} onClick={answer(true)}>
+          Approve
+        </button>
+        <button type="button" aria-disabled={sent} onClick={answer(false)}>
+          Deny
+        </button>
+        <span class="quiet">Without an answer by {time(expiresAt)} it is not done.</span>
+      </div>
+    </section>
+  )
+}

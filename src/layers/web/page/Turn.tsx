@@ -1,0 +1,102 @@
+import { Component, type VNode } from "preact"
+import { useState } from "preact/hooks"
+import type { TurnBlock } from "./blocks.js"
+import { Markdown } from "./Markdown.js"
+import type { Helper, Part, Tool } from "./turns.js"
+
+const marks = { running: "…", ok: "✓", failed: "✗", stopped: "–" } as const
+const spoken = { running: "running", ok: "done", failed: "failed", stopped: "not done" } as const
+
+const ToolRow = ({ tool }: { readonly tool: Tool }): VNode => {
+  // What nobody looks at need not be on the page: results can be long.
+  const [open, setOpen] = useState(false)
+  return (
+    <details class={`tool ${tool.state}`} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <span class="mark" aria-hidden="true">
+          {marks[tool.state]}
+        </span>
+        <span class="name">{tool.tool === "" ? "tool" : tool.tool}</span>
+        <span class="preview">{tool.preview}</span>
+        <span class="unseen">, {spoken[tool.state]}</span>
+      </summary>
+      {!open ? null : tool.result === "" ? (
+        <p class="quiet">{tool.state === "running" ? "No output yet." : "No output."}</p>
+      ) : (
+        <pre tabIndex={0} aria-label="Output">
+          {tool.result}
+        </pre>
+      )}
+    </details>
+  )
+}
+
+const endings: { readonly [status: string]: string } = {
+  working: "working …",
+  completed: "done",
+  interrupted: "stopped",
+  error: "failed"
+}
+
+const HelperPart = ({ helper }: { readonly helper: Helper }): VNode => (
+  <section class="helper" aria-label={`Helper: ${helper.goal}`}>
+    <p class="goal">
+      <span class="name">Helper</span> {helper.goal}{" "}
+      <span class="quiet">· {endings[helper.status] ?? helper.status}</span>
+    </p>
+    <Parts parts={helper.parts} />
+  </section>
+)
+
+/** Beginnings do not move, so a part is known by its place where it has no name. */
+const PartView = ({ part }: { readonly part: Part }): VNode | null =>
+  part.kind === "tool" ? (
+    <ToolRow tool={part} />
+  ) : part.kind === "helper" ? (
+    <HelperPart helper={part} />
+  ) : part.text.trim() === "" ? null : (
+    <Markdown text={part.text} />
+  )
+
+const Parts = ({ parts }: { readonly parts: ReadonlyArray<Part> }): VNode => (
+  <>
+    {parts.map((part, index) => (
+      <PartView
+        key={part.kind === "tool" ? part.callId : part.kind === "helper" ? part.delegationId : `words ${index}`}
+        part={part}
+      />
+    ))}
+  </>
+)
+
+const outcomes: { readonly [outcome: string]: string } = {
+  interrupted: "Stopped.",
+  resumable: "Interrupted by a restart; it goes on after it."
+}
+
+const isSpeaking = (part: Part | undefined): boolean => part?.kind === "words" && part.text.trim() !== ""
+
+/** A turn, while it runs and after. Not drawn again while it stays the same. */
+export class Turn extends Component<{ readonly block: TurnBlock }> {
+  override shouldComponentUpdate({ block }: { readonly block: TurnBlock }): boolean {
+    const { parts, running, outcome } = this.props.block
+    return block.parts !== parts || block.running !== running || block.outcome !== outcome
+  }
+
+  override render(): VNode {
+    const { parts, running, outcome } = this.props.block
+    const ending = outcome === null ? undefined : outcomes[outcome]
+    return (
+      <article class="message assistant" aria-label={running ? "Hermes, still working" : "Hermes"} aria-busy={running}>
+        <Parts parts={parts} />
+        {running && !isSpeaking(parts.at(-1)) ? (
+          <p class="quiet working">
+            <span class="pulse" aria-hidden="true" />
+            Working
+          </p>
+        ) : null}
+        {ending === undefined ? null : <p class="quiet">{ending}</p>}
+      </article>
+    )
+  }
+}

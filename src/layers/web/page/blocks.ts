@@ -1,0 +1,163 @@
+/** What a conversation shows, from top to bottom: the rows of its transcript, and what is known beside them. Pure. */
+import { type Aside, type Said, waits } from "./asides.js"
+import type { Message } from "./gateway.js"
+import { atEnd } from "./state.js"
+import { type LiveTurn, type Part, stopped, type Tool, toolState } from "./turns.js"
+
+export interface TurnBlock {
+  readonly kind: "turn"
+  readonly key: string
+  readonly parts: ReadonlyArray<Part>
+  readonly running: boolean
+  /** How it ended, as far as it is known. */
+  readonly outcome: string | null
+}
+
+export type Block =
+  | { readonly kind: "user"; readonly key: string; readonly text: string }
+  | { readonly kind: "said"; readonly key: string; readonly said: Said }
+  | { readonly kind: "notice"; readonly key: string; readonly text: string }
+  | TurnBlock
+
+/** A block and where it stands: after which row, and in which order with others there. */
+interface Placed {
+  readonly at: number
+  readonly rank: number
+  readonly turnId: string | null
+  readonly block: Block
+}
+
+/** A call's arguments in a few words: the first text among them, as the tools show their own. */
+const preview = (json: string): string => {
+  try {
+    const value: unknown = JSON.parse(json)
+    if (typeof value !== "object" || value === null) return ""
+    const text = Object.values(value).find((argument) => typeof argument === "string" && argument !== "")
+    return typeof text === "string" ? text.replace(/\s+/g, " ").slice(0, 200) : ""
+  } catch {
+    return ""
+  }
+}
+
+/** The parts of a turn's rows. A call without its result is one that runs, or that was left behind. */
+const partsOf = (rows: ReadonlyArray<Message>): ReadonlyArray<Part> => {
+  const results = new Map(rows.flatMap((row) => (row.role === "tool" ? [[row.callId, row]] : [])))
+  const called = new Set(rows.flatMap((row) => row.toolCalls.map((call) => call.id)))
+  const tool = (callId: string, name: string, args: string, row: Message | undefined): Tool => ({
+    kind: "tool",
+    callId,
+    tool: name,
+    preview: preview(args),
+    state: row === undefined ? "running" : toolState(row.disposition),
+    result: row?.text ?? ""
+  })
+  return rows.flatMap((row): ReadonlyArray<Part> => {
+    if (row.role === "user") return []
+    if (row.role === "tool")
+      return called.has(row.callId ?? "") ? [] : [tool(row.callId ?? "", row.tool ?? "", "", row)]
+    return [
+      ...(row.text.trim() === "" ? [] : [{ kind: "words", text: row.text, cut: false } as const]),
+      ...row.toolCalls.map((call) => tool(call.id, call.name, call.arguments, results.get(call.id)))
+    ]
+  })
+}
+
+const outcomeOf = (rows: ReadonlyArray<Message>): string | null =>
+  rows.at(-1)?.finishReason === "interrupted" ? "interrupted" : null
+
+/** The rows of one turn, or a row of none, with their blocks. */
+interface Group {
+  readonly rows: ReadonlyArray<Message>
+  readonly placed: ReadonlyArray<Placed>
+}
+
+export type Groups = ReadonlyMap<string, Group>
+
+const blocksOf = (key: string, rows: ReadonlyArray<Message>): ReadonlyArray<Placed> => {
+  const turnId = rows[0]?.turnId ?? null
+  const said = rows.flatMap((row): ReadonlyArray<Placed> => {
+    const block: Block = { kind: "user", key: `row ${row.id}`, text: row.text }
+    return row.role === "user" ? [{ at: row.id, rank: 0, turnId, block }] : []
+  })
+  const parts = partsOf(rows)
+  const [first] = rows
+  if (first === undefined || parts.length === 0) return said
+  const block: Block = { kind: "turn", key, parts: stopped(parts), running: false, outcome: outcomeOf(rows) }
+  return [...said, { at: first.id, rank: 1, turnId, block }]
+}
+
+const isSame = (a: ReadonlyArray<Message>, b: ReadonlyArray<Message>): boolean =>
+  a.length === b.length && a.every((row, index) => row === b[index])
+
+/** The transcript's own blocks: made when its rows change and not with every word, and the same ones where nothing did. */
+export const fromRows = (rows: ReadonlyArray<Message>, before: Groups): Groups => {
+  const byTurn = new Map<string, Array<Message>>()
+  for (const row of rows) {
+    const key = row.turnId ?? `row ${row.id}`
+    const group = byTurn.get(key)
+    if (group === undefined) byTurn.set(key, [row])
+    else group.push(row)
+  }
+  return new Map(
+    [...byTurn].map(([key, own]) => {
+      const known = before.get(key)
+      return [key, known !== undefined && isSame(known.rows, own) ? known : { rows: own, placed: blocksOf(key, own) }]
+    })
+  )
+}
+
+const isIn = (part: Part, parts: ReadonlyArray<Part>): boolean =>
+  parts.some((known) =>
+    part.kind === "tool"
+      ? known.kind === "tool" && known.callId === part.callId
+      : part.kind === "words" && known.kind === "words" && known.text === part.text
+  )
+
+/** A turn that was not seen from its beginning: what the transcript has of it, and what was seen since. */
+const joined = (stored: ReadonlyArray<Part>, live: ReadonlyArray<Part>): ReadonlyArray<Part> => {
+  // Words before a tool that is stored are stored too, and whole.
+  const from = live.findLastIndex((part) => part.kind === "tool" && isIn(part, stored)) + 1
+  return [
+    ...stored.map((part) => {
+      const seen = live.find((other) => part.kind === "tool" && other.kind === "tool" && other.callId === part.callId)
+      return part.kind === "tool" && part.state === "running" && seen?.kind === "tool"
+        ? { ...part, state: seen.state, result: seen.result }
+        : part
+    }),
+    ...live.filter((part, index) => part.kind === "helper" || (index >= from && !isIn(part, stored)))
+  ]
+}
+
+const live = (turn: LiveTurn, rows: ReadonlyArray<Message>): Block => ({
+  kind: "turn",
+  key: turn.turnId,
+  parts: turn.whole ? turn.parts : joined(turn.outcome === null ? partsOf(rows) : stopped(partsOf(rows)), turn.parts),
+  running: turn.outcome === null,
+  outcome: turn.outcome
+})
+
+/** The conversation with its turns as they run and what no row holds. */
+export const compose = (
+  groups: Groups,
+  turns: ReadonlyArray<LiveTurn>,
+  asides: ReadonlyArray<Aside>
+): ReadonlyArray<Block> => {
+  const own = new Set(turns.map((turn) => turn.turnId))
+  const stored = [...groups.values()].flatMap(({ placed }) =>
+    placed.filter((item) => item.block.kind !== "turn" || item.turnId === null || !own.has(item.turnId))
+  )
+  const running = turns.map((turn): Placed => {
+    const rows = groups.get(turn.turnId)?.rows ?? []
+    return { at: rows[0]?.id ?? turn.after, rank: 1, turnId: turn.turnId, block: live(turn, rows) }
+  })
+  const beside = asides.map((aside): Placed => ({
+    at: aside.kind === "said" && waits(aside) ? atEnd : aside.after,
+    rank: 2,
+    turnId: null,
+    block:
+      aside.kind === "said"
+        ? { kind: "said", key: aside.id, said: aside }
+        : { kind: "notice", key: aside.id, text: aside.text }
+  }))
+  return [...stored, ...running, ...beside].sort((a, b) => a.at - b.at || a.rank - b.rank).map((item) => item.block)
+}

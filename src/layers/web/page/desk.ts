@@ -1,0 +1,274 @@
+/** What a person can do on the page, and what the page does by itself: each asks the gateway and tells the store. */
+import * as gateway from "./gateway.js"
+import { Refused, Unreachable } from "./gateway.js"
+import * as place from "./place.js"
+import { currentSession } from "./state.js"
+import type { Store } from "./store.js"
+import { listen } from "./stream.js"
+
+/** Lists change in bursts. */
+const soonMillis = 250
+
+const newId = (): string =>
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("")
+
+const isUnauthorized = (error: unknown): boolean => error instanceof Refused && error.status === 401
+
+export interface Desk {
+  /** Lets the person in by the address, or by the cookie, and follows what happens until it is told to stop. */
+  readonly start: () => () => void
+  readonly signIn: (key: string) => Promise<void>
+  /** Shows a conversation; null: one that begins with the next message. */
+  readonly open: (id: string | null) => Promise<void>
+  /** Fetches the rows before those that are there. */
+  readonly earlier: () => Promise<void>
+  readonly say: (text: string) => Promise<void>
+  /** Sends again what could not be sent. */
+  readonly again: (id: string) => Promise<void>
+  readonly withdraw: (id: string) => void
+  readonly answer: (approvalId: string, approve: boolean) => Promise<void>
+  readonly stop: () => Promise<void>
+  readonly rename: (id: string, title: string) => Promise<boolean>
+  readonly remove: (id: string) => Promise<void>
+}
+
+export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
+  /** The tab's return address: what comes later finds the tab that asked (gateway.md 1.2). */
+  const tab = newId()
+  let silence = (): void => undefined
+  let creating: Promise<gateway.Session> | null = null
+  let hasPlace = false
+  let listTimer: ReturnType<typeof setTimeout> | undefined
+
+  const leave = (problem: string | null): void => {
+    silence()
+    dispatch({ type: "access", access: "out", problem })
+  }
+
+  /** Null when it was not done; the person is told why. */
+  const attempt = async <A>(work: () => Promise<A>): Promise<A | null> => {
+    try {
+      return await work()
+    } catch (error) {
+      if (isUnauthorized(error)) leave(null)
+      else dispatch({ type: "problem", problem: error instanceof Error ? error.message : String(error) })
+      return null
+    }
+  }
+
+  /** As `attempt`, for what nobody asked for: without an answer it is done after the next connection. */
+  const quietly = <A>(work: () => Promise<A>): Promise<A | null> =>
+    attempt(() =>
+      work().catch((error: unknown) => {
+        if (error instanceof Unreachable) return null
+        throw error
+      })
+    )
+
+  const loadSessions = async (): Promise<void> => {
+    clearTimeout(listTimer)
+    listTimer = undefined
+    const sessions = await quietly(gateway.sessions)
+    if (sessions !== null) dispatch({ type: "sessions", sessions })
+  }
+
+  const loadSessionsSoon = (): void => {
+    listTimer ??= setTimeout(() => void loadSessions(), soonMillis)
+  }
+
+  const loadRows = async (id: string, before: number | null): Promise<void> => {
+    const rows = await quietly(() => gateway.messages(id, before))
+    if (rows === null) return
+    const full = rows.length === gateway.pageSize
+    dispatch({ type: "rows", page: { id, rows, earlier: before !== null, full } })
+  }
+
+  const markRead = async (id: string): Promise<void> => {
+    if (!document.hidden) await quietly(() => gateway.markRead(id))
+  }
+
+  const openApprovals = () => {
+    const known = state().approvals.map(({ id }) => id)
+    return async (): Promise<void> => {
+      const approvals = await gateway.openApprovals()
+      dispatch({ type: "approvals", approvals, known })
+    }
+  }
+
+  const show = async (id: string | null, step: boolean): Promise<void> => {
+    dispatch({ type: "opened", id })
+    place.show(id, step)
+    if (id !== null) await Promise.all([loadRows(id, null), markRead(id)])
+  }
+
+  /** The conversation that the address names; the newest of the page's own when it names none that there is. */
+  const firstPlace = async (): Promise<string | null> => {
+    const named = place.shown()
+    const { sessions } = state()
+    if (named !== null && sessions.some(({ id }) => id === named)) return named
+    const found = named === null ? null : await gateway.sessionOf(named).catch(() => null)
+    if (found !== null) dispatch({ type: "session", session: found })
+    const newest = sessions.find((session) => session.platform === "web" && session.endedAt === null)
+    return found?.id ?? newest?.id ?? null
+  }
+
+  const find = (id: string) =>
+    state().asides.find((aside): aside is Extract<typeof aside, { readonly kind: "said" }> => aside.id === id)
+
+  const conversation = (): Promise<gateway.Session> => {
+    creating ??= gateway
+      .createSession()
+      .then((session) => {
+        dispatch({ type: "begun", session })
+        if (state().current === session.id) place.show(session.id, true)
+        return session
+      })
+      .finally(() => {
+        creating = null
+      })
+    return creating
+  }
+
+  const deliver = async (id: string): Promise<void> => {
+    const said = find(id)
+    if (said === undefined) return
+    dispatch({ type: "sending", id, state: "sending" })
+    try {
+      const sessionId = said.sessionId === "" ? (await conversation()).id : said.sessionId
+      await gateway.say(sessionId, said.text, id, tab)
+      dispatch({ type: "sending", id, state: "sent" })
+    } catch (error) {
+      // It was taken when it was sent before, and the answer got lost.
+      if (error instanceof Refused && error.code === "duplicate") dispatch({ type: "sending", id, state: "sent" })
+      else if (error instanceof Refused && !isUnauthorized(error))
+        dispatch({ type: "sending", id, state: "refused", problem: error.message })
+      else dispatch({ type: "sending", id, state: "unsent" })
+      if (isUnauthorized(error)) leave(null)
+    }
+  }
+
+  /** Fetches whatever may have been missed, and sends what could not be sent. */
+  const catchUp = async (): Promise<void> => {
+    const known = state()
+      .turns.filter((turn) => turn.outcome === null)
+      .map((turn) => turn.turnId)
+    const approvals = openApprovals()
+    const health = await quietly(() => gateway.health())
+    if (health === null) return
+    await Promise.all([loadSessions(), quietly(approvals)])
+    const id = hasPlace ? state().current : await firstPlace()
+    hasPlace = true
+    await show(id, false)
+    const running = health.conversations.flatMap(({ sessionKey, turnId, startedAt }) =>
+      turnId === null ? [] : [{ sessionKey, turnId, startedAt: Date.parse(startedAt ?? "") || Date.now() }]
+    )
+    dispatch({ type: "running", running, known })
+    dispatch({ type: "access", access: "in" })
+    for (const aside of state().asides) if (aside.kind === "said" && aside.state === "unsent") await deliver(aside.id)
+  }
+
+  const onEvent = (event: gateway.Event): void => {
+    happened(event)
+    switch (event._tag) {
+      case "turn.ended":
+        loadSessionsSoon()
+        if (event.sessionId === state().current) void loadRows(event.sessionId, null)
+        return
+      case "message.stored":
+        loadSessionsSoon()
+        if (event.sessionId === state().current) void markRead(event.sessionId)
+        return
+      case "session.changed": {
+        const session = currentSession(state())
+        if (event.sessionKey !== session?.key || session.endedAt !== null) return loadSessionsSoon()
+        return void loadSessions().then(() => show(event.sessionId, true))
+      }
+    }
+  }
+
+  const follow = (): void => {
+    silence()
+    silence = listen({
+      event: onEvent,
+      opened: () => {
+        dispatch({ type: "connection", connection: "open" })
+        void catchUp()
+      },
+      lost: () => dispatch({ type: "connection", connection: "lost" }),
+      refused: () => leave(null)
+    })
+  }
+
+  const signIn = async (key: string): Promise<void> => {
+    try {
+      await gateway.exchange(key)
+    } catch (error) {
+      return leave(
+        isUnauthorized(error)
+          ? "This is not the key of this gateway. A key that was changed is not good any more."
+          : error instanceof Error
+            ? error.message
+            : String(error)
+      )
+    }
+    dispatch({ type: "access", access: "unknown" })
+    follow()
+  }
+
+  const arrive = (): void => {
+    const key = place.takeKey()
+    if (key !== null) void signIn(key)
+    else if (state().access !== "out") follow()
+  }
+
+  return {
+    start: () => {
+      const forget = place.onChange(() => {
+        const named = place.shown()
+        if (location.hash.startsWith("#key=")) arrive()
+        else if (state().access === "in" && named !== state().current) void show(named, false)
+      })
+      arrive()
+      return () => {
+        forget()
+        silence()
+      }
+    },
+    signIn,
+    open: (id) => show(id, true),
+    earlier: async () => {
+      const { current, rows, loading } = state()
+      const first = rows[0]
+      if (current !== null && first !== undefined && !loading) await loadRows(current, first.id)
+    },
+    say: async (text) => {
+      const id = newId()
+      dispatch({ type: "said", id, text })
+      await deliver(id)
+    },
+    again: deliver,
+    withdraw: (id) => dispatch({ type: "withdrawn", id }),
+    answer: async (id, approve) => {
+      await attempt(() => gateway.answer(id, approve))
+      await quietly(openApprovals())
+    },
+    stop: async () => {
+      const { current } = state()
+      if (current !== null) await attempt(() => gateway.stop(current))
+    },
+    rename: async (id, title) => {
+      const session = await attempt(() => gateway.renameSession(id, title))
+      if (session !== null) dispatch({ type: "session", session })
+      return session !== null
+    },
+    remove: async (id) => {
+      const isGone = await attempt(async () => {
+        await gateway.removeSession(id)
+        return true
+      })
+      if (isGone === null) return
+      dispatch({ type: "removed", id })
+      place.show(state().current, false)
+    }
+  }
+}
