@@ -16,9 +16,8 @@ import { type Outcome, transmit } from "./Transmission.js"
 /** Messages that may wait for one chat at a time; what comes on top is written down and sent later. */
 const laneCapacity = 256
 
-/** When its platform is away a row is looked at again after this: soon at first, every 2 min when it has waited long. */
-export const recheckMillis = (row: DeliveryRow, now: number): number =>
-  Math.min(120_000, Math.max(15_000, (now - row.createdAt) / 10))
+/** When its platform is away a row is looked at again after this, and less often the longer that lasts. */
+export const recheckMillis = 1_000
 
 /** All threads of a chat share its order and its flood control. */
 export const laneOf = (address: Address): string => `${address.platform}\n${address.chatId}`
@@ -87,7 +86,7 @@ export const make = (ledger: Ledger, holds: Holds, scope: Scope.Scope) =>
         const now = yield* Clock.currentTimeMillis
         return {
           _tag: "Waits",
-          notBefore: now + recheckMillis(row, now),
+          notBefore: now + recheckMillis,
           reason: `${row.address.platform} is not connected`
         }
       })

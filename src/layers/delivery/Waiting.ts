@@ -2,7 +2,7 @@
  * Rows that wait: for the end of a flood-control penalty, for a platform to come back, for the next start. A worker
  * that belongs to nobody sends them when their time has come, each chat's in order: three attempts, within 24 h.
  */
-import { Clock, Effect, type Scope, Scope as ScopeTag } from "effect"
+import { Clock, Effect, Ref, type Scope, Scope as ScopeTag } from "effect"
 import * as Turn from "../../fibers/Turn.js"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import { type DeliveryRow, Outbox } from "../../services/delivery/Outbox.js"
@@ -21,11 +21,17 @@ const passSize = 5_000
 /** Chats served at the same time. */
 const chatsAtOnce = 16
 
+/** A platform that has been away for long is asked this often. */
+const longestRecheckMillis = 120_000
+
+/** How long a start waits for what is due; the rest goes on beside it. */
+const startPatience = "5 seconds"
+
 /** When the database could not be read, or a chat has no room. */
 const retryMillis = 5_000
 
 export interface Waiting {
-  /** Sends what is due now; succeeds with how many were sent, when that is done. */
+  /** Sends what is due now; succeeds with how many were sent when that is done, or after 5 s with how many were until then. */
   readonly sendDue: Effect.Effect<number, StateError>
   /** From now on sends what waits when it is due. */
   readonly start: Effect.Effect<void>
@@ -46,15 +52,22 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, scope: Scop
     const registry = yield* AdapterRegistry
     const seats = yield* Effect.makeSemaphore(chatsAtOnce)
     const served = new Set<string>()
+    const awaySince = new Map<string, number>()
     const pending = Effect.map(outbox.inState(["pending"], passSize), (rows) => [...rows].sort(byPlace))
 
     /** Null when the row may go now. */
     const blockedUntil = (row: DeliveryRow, now: number): Effect.Effect<number | null> =>
       Effect.gen(function* () {
         if (row.notBefore !== null && row.notBefore > now) return row.notBefore
-        const adapter = yield* registry.get(row.address.platform)
-        const connected = adapter !== null && (yield* adapter.state)._tag === "Connected"
-        return connected ? null : now + recheckMillis(row, now)
+        const { platform } = row.address
+        const adapter = yield* registry.get(platform)
+        if (adapter !== null && (yield* adapter.state)._tag === "Connected") {
+          awaySince.delete(platform)
+          return null
+        }
+        const since = awaySince.get(platform) ?? now
+        awaySince.set(platform, since)
+        return now + Math.min(longestRecheckMillis, Math.max(recheckMillis, (now - since) / 4))
       })
 
     const attempt = (row: DeliveryRow): Effect.Effect<Outcome, StateError> =>
@@ -174,8 +187,13 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, scope: Scop
     return {
       sendDue: Effect.gen(function* () {
         const { begun } = yield* pass
-        const sent = yield* Effect.forEach(begun, Turn.result)
-        return sent.reduce((sum, count) => sum + count, 0)
+        const sent = yield* Ref.make(0)
+        const count = (job: Turn.TurnFiber<number, StateError>) =>
+          Effect.flatMap(Turn.result(job), (more) => Ref.update(sent, (before) => before + more))
+        yield* Effect.forEach(begun, count, { concurrency: "unbounded", discard: true }).pipe(
+          Effect.timeoutOption(startPatience)
+        )
+        return yield* Ref.get(sent)
       }),
       start: Effect.suspend(() => {
         if (started) return Effect.void

@@ -189,6 +189,34 @@ describe("at boot", () => {
     }).pipe(Effect.provide(durable))
   )
 
+  it.scoped(
+    "a platform that hangs does not keep the gateway from opening, and one that connects late is not kept waiting",
+    () =>
+      Effect.gen(function* () {
+        const chat = platform()
+        const first = yield* life([chat])
+        chat.onSend = hang
+        for (const to of ["1", "2"]) yield* Effect.fork(first.delivery.deliver(outgoing(to, `to ${to}`)))
+        yield* settle
+        yield* first.kill
+        chat.onSend = (message, arrives) => (message.address.chatId === "1" ? Effect.never : arrives)
+        chat.state = { _tag: "Starting" }
+        const second = yield* life([chat])
+        assert.deepStrictEqual(yield* second.delivery.recover, { sent: 0, unknown: 2, resent: 2 })
+        chat.state = { _tag: "Connected" }
+        yield* settle
+        yield* TestClock.adjust("1 seconds")
+        yield* settle
+        assert.lengthOf(chat.posted, 1)
+        yield* second.kill
+        const third = yield* life([chat])
+        const opening = yield* Effect.fork(third.delivery.recover)
+        yield* settle
+        yield* TestClock.adjust("5 seconds")
+        assert.deepStrictEqual(yield* Fiber.join(opening), { sent: 0, unknown: 1, resent: 0 })
+      }).pipe(Effect.provide(durable))
+  )
+
   it.scoped("what this process is sending itself is left alone", () =>
     Effect.gen(function* () {
       const chat = platform()
