@@ -177,11 +177,15 @@ describe("Telegram outbound", () => {
     Effect.gen(function* () {
       const { server, adapter } = yield* connect()
       const chat = server.dm(server.user(1))
-      yield* server.fault("sendMessage", fault, { accepted })
-      const error = yield* Effect.flip(send(adapter, at(chat), "perhaps"))
-      assert.strictEqual(error._tag, "SendUncertain")
-      yield* settle
-      assert.strictEqual((yield* server.posted(chat)).length, accepted ? 1 : 0)
+      // On a new connection, and on one that was kept from an earlier call.
+      for (const other of [server.dm(server.user(2)), chat]) {
+        yield* server.fault("sendMessage", fault, { accepted })
+        const error = yield* Effect.flip(send(adapter, at(other), "perhaps"))
+        assert.strictEqual(error._tag, "SendUncertain")
+        yield* settle
+        assert.strictEqual((yield* server.posted(other)).length, accepted ? 1 : 0)
+        yield* adapter.typing(at(other))
+      }
     })
   )
 
