@@ -70,7 +70,11 @@ export class Delivery extends Context.Tag("hermes/delivery/Delivery")<
       along?: Step<void>
     ) => Effect.Effect<Delivered, StateError>
     readonly typing: (address: Address) => Effect.Effect<void>
-    /** At boot: what was never sent is sent; what is in doubt becomes unknown, and a reply to a person is sent once more, marked (decision 22). */
+    /**
+     * Once at boot, with the surfaces registered and before anything is admitted: what was never sent is sent; what is
+     * in doubt becomes unknown, and a reply to a person is sent once more, marked (decision 22). Waits at most 5 s for
+     * the sends. From then on whatever waits is sent when its time has come.
+     */
     readonly recover: Effect.Effect<
       { readonly sent: number; readonly unknown: number; readonly resent: number },
       StateError
