@@ -1,18 +1,14 @@
 /** Who owns the home right now: its gateway when one answers, else nobody (decision 2). */
-import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as FileSystem from "@effect/platform/FileSystem"
-import * as HttpClient from "@effect/platform/HttpClient"
-import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
-import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
-import { Effect, Layer, type Redacted, Schema } from "effect"
+import { Effect, Layer, Redacted } from "effect"
 import path from "node:path"
-import * as HomeDirectory from "../../layers/node/Home.js"
+import * as ApiKey from "../../layers/node/ApiKey.js"
+import * as LocalGet from "../../layers/node/LocalGet.js"
 import * as Database from "../../layers/sqlite/Database.js"
 import * as GatewayAddressRow from "../../layers/sqlite/GatewayAddress.js"
 import { GatewayUnreachable } from "../../services/operation/Desk.js"
 import { type GatewayAddress, GatewayAddresses } from "../../services/operation/GatewayAddress.js"
 import { GatewayStatus, HealthBrief } from "../../services/operation/Health.js"
-import { Home } from "../../services/operation/Home.js"
 import { Invocation } from "./invocation.js"
 
 /** A gateway that is alive and busy answers in this time. */
@@ -29,15 +25,6 @@ const address = Effect.gen(function* () {
   )
 })
 
-const ask = <A, I>(request: HttpClientRequest.HttpClientRequest, schema: Schema.Schema<A, I>) =>
-  HttpClient.execute(request).pipe(
-    Effect.flatMap(HttpClientResponse.filterStatusOk),
-    Effect.flatMap(HttpClientResponse.schemaBodyJson(schema)),
-    Effect.scoped,
-    Effect.timeout(patience),
-    Effect.provide(FetchHttpClient.layer)
-  )
-
 export interface Gateway {
   readonly address: GatewayAddress
   readonly health: HealthBrief
@@ -45,27 +32,24 @@ export interface Gateway {
   readonly status: Effect.Effect<GatewayStatus, GatewayUnreachable>
 }
 
-/** The home's key, and its other parts; makes the home where there is none. */
-export const home = Effect.gen(function* () {
-  const { home } = yield* Invocation
-  return yield* Effect.provide(Home, HomeDirectory.layer(home))
-})
-
 /** The gateway that owns the home; null when none answers, whatever an earlier one left behind. */
 export const running = Effect.gen(function* () {
   const found = yield* address
   if (found === null) return null
-  const health = yield* Effect.option(ask(HttpClientRequest.get(`${found.url}/health`), HealthBrief))
+  const { url } = found
+  const health = yield* Effect.option(LocalGet.json(HealthBrief, { url: `${url}/health`, patience }))
   if (health._tag === "None") return null
-  const { apiKey } = yield* home
+  const { home, environment } = yield* Invocation
+  const key = yield* ApiKey.read(home, environment)
   const gateway: Gateway = {
     address: found,
     health: health.value,
-    key: apiKey,
-    status: ask(
-      HttpClientRequest.get(`${found.url}/api/status`).pipe(HttpClientRequest.bearerToken(apiKey)),
-      GatewayStatus
-    ).pipe(Effect.mapError((error) => new GatewayUnreachable({ url: found.url, detail: error.message })))
+    key,
+    status: LocalGet.json(GatewayStatus, {
+      url: `${url}/api/status`,
+      headers: { authorization: `Bearer ${Redacted.value(key)}` },
+      patience
+    }).pipe(Effect.mapError((error) => new GatewayUnreachable({ url, detail: error.detail })))
   }
   return gateway
 })

@@ -1,0 +1,20 @@
+import * as FileSystem from "@effect/platform/FileSystem"
+import { Effect, Redacted } from "effect"
+import path from "node:path"
+import type { Environment } from "../../fibers/AmbientEnvironment.js"
+import * as DotEnv from "./DotEnv.js"
+
+const name = "API_SERVER_KEY"
+
+/** The key of a home's API: the environment's, else the one in its `.env`; empty where neither has one. Makes nothing. */
+export const read = (
+  home: string,
+  environment: Environment
+): Effect.Effect<Redacted.Redacted, never, FileSystem.FileSystem> =>
+  Effect.gen(function* () {
+    const given = environment[name]
+    if (given) return Redacted.make(given)
+    const fs = yield* FileSystem.FileSystem
+    const written = yield* Effect.orElseSucceed(fs.readFileString(path.join(home, ".env")), () => "")
+    return Redacted.make(DotEnv.parse(written)[name] ?? "")
+  })
