@@ -58,6 +58,7 @@ export const converse = (options: Options): Effect.Effect<void, DeskError, Dialo
       let interruptedAt = Number.NEGATIVE_INFINITY
 
       const print = (text: string) => write(`${screen.fresh ? "" : "\n"}${Screen.safe(text)}\n`)
+      const hint = (text: string) => write(`${screen.fresh ? "" : "\n"}${style.dim(`  ${text}`)}\n`)
 
       const say = (text: string) =>
         Effect.gen(function* () {
@@ -180,7 +181,7 @@ export const converse = (options: Options): Effect.Effect<void, DeskError, Dialo
           yield* dialogue.stop(session.id)
           return false
         }
-        yield* print(style.dim("  (Ctrl-C again, Ctrl-D or /exit leaves)"))
+        yield* hint("(Ctrl-C again, Ctrl-D or /exit leaves)")
         yield* keyboard.prompt
         return false
       })
