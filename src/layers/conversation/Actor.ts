@@ -8,16 +8,15 @@ import { Cause, Clock, Deferred, Effect, Option, Queue, Scope } from "effect"
 import * as Turn from "../../fibers/Turn.js"
 import type { Steer } from "../../services/agent/Agent.js"
 import { type Approvals, NothingToAnswer } from "../../services/approval/Approval.js"
-import * as Admission from "../../services/conversation/Admission.js"
 import * as BusyPolicy from "../../services/conversation/BusyPolicy.js"
 import type { ConversationView } from "../../services/conversation/Conversations.js"
-import type { Inbox, InboxEntry, InboxState } from "../../services/conversation/Inbox.js"
+import type { Inbox, InboxEntry } from "../../services/conversation/Inbox.js"
 import { InboundEvent } from "../../services/conversation/InboundEvent.js"
 import * as SlashCommand from "../../services/conversation/SlashCommand.js"
 import type { Delegation } from "../../services/delegation/Delegation.js"
 import type { Delivery } from "../../services/delivery/Delivery.js"
 import * as Notice from "../../services/delivery/Notice.js"
-import type { NoticeText, Notifier } from "../../services/delivery/Notifier.js"
+import type { Notifier } from "../../services/delivery/Notifier.js"
 import type { Activity } from "../../services/operation/Activity.js"
 import type { Drain } from "../../services/operation/Drain.js"
 import type { Ids } from "../../services/operation/Ids.js"
@@ -29,6 +28,7 @@ import type { Database } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
 import * as AdmissionTurn from "./AdmissionTurn.js"
 import { type Commands, elapsed } from "./Commands.js"
+import * as Correspondence from "./Correspondence.js"
 import type { InterruptCause, TurnRun } from "./TurnRun.js"
 
 export type Mail =
@@ -81,71 +81,21 @@ export interface Actor {
 }
 
 const idleMillis = 60_000
-const ackIntervalMillis = 30_000
 
 export const make = (key: SessionKey, services: ActorServices, retire: (actor: Actor) => void): Effect.Effect<Actor> =>
   Effect.gen(function* () {
-    const { settings, ids, inbox, database, sessions, notifier, activity } = services
+    const { settings, ids, inbox, sessions, activity } = services
     const mailbox = yield* Queue.unbounded<Mail>()
     const pending: Array<InboxEntry> = []
     /** What came while a turn's last words were being delivered; handled when it has ended. */
     const deferred: Array<InboxEntry> = []
     let running: Running | null = null
     let busyMode: BusyMode = settings.conversation.busyMode
-    let lastAck = Number.NEGATIVE_INFINITY
     let lastActive = yield* Clock.currentTimeMillis
     let shutdown: Deferred.Deferred<void> | null = null
     let retired = false
 
-    const addressOf = (entry: InboxEntry) => Admission.addressOf(entry.event.source, entry.event.messageId)
-
-    const tell = (entry: InboxEntry, notice: NoticeText) =>
-      notifier.tell({ sessionKey: key, address: addressOf(entry), about: entry.id }, notice)
-
-    /** At most one acknowledgement in 30 s: they are courtesy, not answers. */
-    const acknowledge = (entry: InboxEntry, notice: NoticeText) =>
-      Effect.gen(function* () {
-        const now = yield* Clock.currentTimeMillis
-        if (!settings.conversation.busyAckEnabled || now - lastAck < ackIntervalMillis) return
-        lastAck = now
-        yield* tell(entry, notice)
-      })
-
-    /** For an event that gets no turn of its own. */
-    const lastWord = (entry: InboxEntry, outcome: string, text: string) =>
-      Effect.flatMap(Clock.currentTimeMillis, (at) =>
-        activity.publish({
-          _tag: "turn.ended",
-          at,
-          sessionKey: key,
-          sessionId: entry.event.sessionId ?? "",
-          turnId: entry.id,
-          eventId: entry.id,
-          outcome,
-          text
-        })
-      )
-
-    const settle = (entry: InboxEntry, state: InboxState, outcome: string, text: string) =>
-      Effect.zipRight(
-        database.write("inbox.settle", inbox.settle(entry.id, state, null)),
-        lastWord(entry, outcome, text)
-      )
-
-    const reply = (entry: InboxEntry, text: string) =>
-      Effect.gen(function* () {
-        const address = addressOf(entry)
-        if (text !== "" && address !== null)
-          yield* services.delivery.deliver({
-            cause: { kind: "command", id: entry.id },
-            address,
-            text,
-            via: "origin",
-            transcriptId: null,
-            replyToPerson: true
-          })
-        yield* settle(entry, "answered", "command", text)
-      })
+    const { acknowledge, lastWord, reply, settle, tell } = yield* Correspondence.make(key, services)
 
     const sessionOf = (entry: InboxEntry): Effect.Effect<Session, StateError> =>
       Effect.gen(function* () {
