@@ -1,4 +1,4 @@
-import { Clock, Effect, Layer, Random } from "effect"
+import { Effect, Layer } from "effect"
 import { type IdKind, Ids } from "../../services/operation/Ids.js"
 
 const prefixes: { readonly [K in IdKind]: string } = {
@@ -21,10 +21,10 @@ const base32 = (value: number, length: number): string => {
   return text
 }
 
-/** 9 digits hold milliseconds until the year 3084; 12 random ones are 60 bits. */
+/** 9 digits hold milliseconds until the year 3084; 10 random ones are 50 bits. */
 const timeDigits = 9
-const sameTimeDigits = 2
-const randomHalf = 2 ** 30
+const orderDigits = 2
+const randomDigits = 10
 
 /**
  * `<prefix>_<time><order><random>`: ids of one maker sort in the order of making, also within a millisecond and when
@@ -39,20 +39,22 @@ export const layer: Layer.Layer<Ids> = Layer.sync(Ids, () => {
     if (now > lastTime) {
       lastTime = now
       order = 0
-    } else if (++order >= 32 ** sameTimeDigits) {
+    } else if (++order >= 32 ** orderDigits) {
       lastTime += 1
       order = 0
     }
-    return base32(lastTime, timeDigits) + base32(order, sameTimeDigits)
+    return base32(lastTime, timeDigits) + base32(order, orderDigits)
   }
 
   return Ids.of({
     next: (kind) =>
-      Effect.gen(function* () {
-        const now = yield* Clock.currentTimeMillis
-        const high = yield* Random.nextIntBetween(0, randomHalf)
-        const low = yield* Random.nextIntBetween(0, randomHalf)
-        return `${prefixes[kind]}_${tick(now)}${base32(high, 6)}${base32(low, 6)}`
-      })
+      Effect.clockWith((clock) =>
+        Effect.randomWith((random) =>
+          Effect.map(
+            random.nextIntBetween(0, 32 ** randomDigits),
+            (chance) => `${prefixes[kind]}_${tick(clock.unsafeCurrentTimeMillis())}${base32(chance, randomDigits)}`
+          )
+        )
+      )
   })
 })

@@ -41,44 +41,57 @@ const many = Rows.all(Row)
 const one = Rows.first(Row)
 const Sequence = Rows.first(Schema.Struct({ sequence: Schema.Number }))
 
-const noteChat = (event: InboundEvent, at: number) =>
-  Effect.gen(function* () {
-    const { source } = event
-    if (source.chatId === null || source.platform === "") return
-    const sql = yield* Transaction
-    yield* sql`INSERT INTO channels (platform, chat_id, thread_id, name, type, last_seen_at)
-      VALUES (${source.platform}, ${source.chatId}, ${source.threadId ?? ""}, ${source.chatName}, ${source.chatType}, ${at})
-      ON CONFLICT (platform, chat_id, thread_id) DO UPDATE
-        SET name = coalesce(excluded.name, name), type = excluded.type, last_seen_at = excluded.last_seen_at
-        WHERE excluded.last_seen_at > last_seen_at + ${sightMillis} OR coalesce(excluded.name, name) IS NOT name`
-  })
+/** Chats whose last sight is fresh, so that a lively one does not cost a statement a message. */
+const sightsKept = 1_024
+
+/** Remembers the chat of an event, with the newest name that it had. */
+const makeNoteChat = () => {
+  const seen = new Map<string, { readonly name: string | null; readonly at: number }>()
+
+  const isFresh = (chat: string, name: string | null, at: number): boolean => {
+    const last = seen.get(chat)
+    if (last !== undefined && at - last.at < sightMillis && (name === null || name === last.name)) return true
+    if (seen.size >= sightsKept) seen.clear()
+    seen.set(chat, { name: name ?? last?.name ?? null, at })
+    return false
+  }
+
+  return ({ source }: InboundEvent, at: number) =>
+    Effect.gen(function* () {
+      const { chatId, chatName, chatType, platform } = source
+      const threadId = source.threadId ?? ""
+      if (chatId === null || platform === "") return
+      if (isFresh(JSON.stringify([platform, chatId, threadId]), chatName, at)) return
+      const sql = yield* Transaction
+      yield* sql`INSERT INTO channels (platform, chat_id, thread_id, name, type, last_seen_at)
+        VALUES (${platform}, ${chatId}, ${threadId}, ${chatName}, ${chatType}, ${at})
+        ON CONFLICT (platform, chat_id, thread_id) DO UPDATE
+          SET name = coalesce(excluded.name, name), type = excluded.type, last_seen_at = excluded.last_seen_at`
+    })
+}
 
 const make = Effect.gen(function* () {
   const database = yield* Database
   const ids = yield* Ids
   const owner = yield* Owner
+  const noteChat = makeNoteChat()
 
-  const accept = Effect.fn("Inbox.accept")(function* (key: SessionKey, event: InboundEvent, arrival: StoredArrival) {
+  const accept = Effect.fnUntraced(function* (key: SessionKey, event: InboundEvent, arrival: StoredArrival) {
     const id = yield* ids.next("event")
     return yield* database.write(
       "inbox.accept",
       Effect.gen(function* () {
         const sql = yield* Transaction
+        const { source } = event
         const acceptedAt = yield* Clock.currentTimeMillis
         const stored = yield* Sequence(
-          sql`INSERT INTO inbound_events ${sql.insert({
-            id,
-            session_key: key,
-            platform: event.source.platform,
-            bot_id: event.source.botId ?? "",
-            chat_id: event.source.chatId ?? "",
-            message_id: event.messageId,
-            event: yield* encodeEvent(event),
-            arrival: yield* encodeArrival(arrival),
-            accepted_at: acceptedAt,
-            owner,
-            state: "accepted"
-          })} ON CONFLICT (platform, bot_id, chat_id, message_id) WHERE message_id IS NOT NULL DO NOTHING RETURNING sequence`
+          sql`INSERT INTO inbound_events (id, session_key, platform, bot_id, chat_id, message_id, event, arrival,
+              accepted_at, owner, state)
+            VALUES (${id}, ${key}, ${source.platform}, ${source.botId ?? ""}, ${source.chatId ?? ""},
+              ${event.messageId}, ${yield* encodeEvent(event)}, ${yield* encodeArrival(arrival)},
+              ${acceptedAt}, ${owner}, 'accepted')
+            ON CONFLICT (platform, bot_id, chat_id, message_id) WHERE message_id IS NOT NULL DO NOTHING
+            RETURNING sequence`
         )
         if (stored === null) return null
         yield* noteChat(event, acceptedAt)

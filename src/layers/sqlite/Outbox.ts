@@ -36,6 +36,7 @@ const Row = Schema.Struct({
   })
 )
 const many = Rows.all(Row)
+const Inserted = Rows.all(Schema.Struct({ id: Schema.String }))
 const one = Rows.first(Row)
 
 const columns = `id, cause_kind AS causeKind, cause_id AS causeId, platform, chat_id AS chatId, thread_id AS threadId,
@@ -68,6 +69,22 @@ const valuesOf = (delivery: NewDelivery, id: string, createdAt: number) => ({
   created_at: createdAt
 })
 
+/** What {@link valuesOf} stores, without reading it back. */
+const rowOf = (delivery: NewDelivery, id: string, createdAt: number): DeliveryRow =>
+  new DeliveryRow(
+    {
+      ...delivery,
+      id,
+      platformMessageId: null,
+      attempts: delivery.state === "sending" ? 1 : 0,
+      reason: null,
+      createdAt,
+      settledAt: null,
+      notBefore: null
+    },
+    { disableValidation: true }
+  )
+
 /** The row that is there already for the same cause, target and part. */
 const existing = (sql: SqlClient.SqlClient, delivery: NewDelivery) =>
   one(sql`SELECT ${sql.literal(columns)} FROM deliveries
@@ -89,16 +106,16 @@ const make = Effect.gen(function* () {
         Effect.map(ids.next("delivery"), (id) => valuesOf(delivery, id, now))
       )
       const inserted = yield* Rows.inserted(values, (some) =>
-        many(sql`INSERT INTO deliveries ${sql.insert(some)} ON CONFLICT DO NOTHING RETURNING ${sql.literal(columns)}`)
+        Inserted(sql`INSERT INTO deliveries ${sql.insert(some)} ON CONFLICT DO NOTHING RETURNING id`)
       )
-      const byId = new Map(inserted.map((row) => [row.id, row]))
+      const fresh = new Set(inserted.map((row) => row.id))
       return yield* Effect.forEach(deliveries, (delivery, index) => {
-        const row = byId.get(values[index]?.id ?? "")
-        return row === undefined
-          ? Effect.flatMap(existing(sql, delivery), (found) =>
+        const id = values[index]?.id ?? ""
+        return fresh.has(id)
+          ? Effect.succeed(rowOf(delivery, id, now))
+          : Effect.flatMap(existing(sql, delivery), (found) =>
               found === null ? Effect.dieMessage("a delivery is neither new nor there") : Effect.succeed(found)
             )
-          : Effect.succeed(row)
       })
     })
 

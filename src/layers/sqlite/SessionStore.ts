@@ -99,7 +99,7 @@ const make = Effect.gen(function* () {
       return open
     })
 
-  const resolve = Effect.fn("SessionStore.resolve")(function* (key: SessionKey, source: Source) {
+  const resolve = Effect.fnUntraced(function* (key: SessionKey, source: Source) {
     const routed = yield* database.read("session.resolve", (sql) => SessionRows.routed(sql, key))
     return routed !== null && routed.endedAt === null
       ? routed

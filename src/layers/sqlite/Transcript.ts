@@ -97,15 +97,14 @@ const make = Effect.gen(function* () {
         // Ids grow in the order of the values, and the rows of RETURNING come in any.
         return inserted.map((row) => row.id).toSorted((a, b) => a - b)
       }),
-    load: Effect.fn("Transcript.load")((sessionId: SessionId) =>
+    load: (sessionId: SessionId) =>
       database.read("transcript.load", (sql) =>
         Effect.map(
           decode(sql`SELECT ${sql.literal(columns)} FROM messages WHERE session_id = ${sessionId} AND active = 1
             ORDER BY id`),
           (rows) => rows.map(storedOf)
         )
-      )
-    ),
+      ),
     page: Effect.fn("Transcript.page")(
       (sessionId: SessionId, options: { readonly limit: number; readonly beforeId?: number }) =>
         database.read("transcript.page", (sql) =>

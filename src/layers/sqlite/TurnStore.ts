@@ -60,21 +60,12 @@ const make = Effect.gen(function* () {
         const sql = yield* Transaction
         const { asyncDelivery, depth, id, identity, marker, origin, parent, presence, workingDirectory } =
           yield* encodeTurn(turn)
-        yield* sql`INSERT INTO turns ${sql.insert({
-          id,
-          parent_id: parent,
-          depth,
-          identity: yield* encodeJson(identity),
-          marker: yield* encodeJson(marker),
-          origin: yield* encodeJson(origin),
-          presence: yield* encodeJson(presence),
-          async_delivery: asyncDelivery === null ? null : Rows.flag(asyncDelivery),
-          working_directory: workingDirectory,
-          inbox_id: inboxId,
-          owner,
-          state: "running",
-          started_at: yield* Clock.currentTimeMillis
-        })}`.pipe(Effect.catchAll(refusal(id)))
+        yield* sql`INSERT INTO turns (id, parent_id, depth, identity, marker, origin, presence, async_delivery,
+            working_directory, inbox_id, owner, state, started_at)
+          VALUES (${id}, ${parent}, ${depth}, ${yield* encodeJson(identity)}, ${yield* encodeJson(marker)},
+            ${yield* encodeJson(origin)}, ${yield* encodeJson(presence)},
+            ${asyncDelivery === null ? null : Rows.flag(asyncDelivery)}, ${workingDirectory}, ${inboxId}, ${owner},
+            'running', ${yield* Clock.currentTimeMillis})`.pipe(Effect.catchAll(refusal(id)))
       }),
     answering: (turnId) =>
       Effect.flatMap(Transaction, (sql) =>

@@ -15,7 +15,7 @@ describe("Ids", () => {
     Effect.gen(function* () {
       const ids = yield* Effect.flatMap(Ids, (made) => Effect.forEach(kinds, made.next))
       assert.strictEqual(new Set(ids.map((id) => id.split("_")[0])).size, kinds.length)
-      for (const id of ids) assert.match(id, /^[a-z]{3,4}_[0-9a-hjkmnp-tv-z]{23}$/)
+      for (const id of ids) assert.match(id, /^[a-z]{3,4}_[0-9a-hjkmnp-tv-z]{21}$/)
     }).pipe(Effect.provide(fresh))
   )
 
