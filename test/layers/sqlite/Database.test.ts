@@ -321,7 +321,7 @@ describe("kill -9", () => {
         }
         assert.isAbove(acknowledged, 0)
       }),
-    120_000
+    600_000
   )
 })
 
