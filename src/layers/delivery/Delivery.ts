@@ -62,7 +62,8 @@ const rowsOf = (
 ): ReadonlyArray<NewDelivery> =>
   texts.map((text, index) => ({
     cause: outgoing.cause,
-    address: outgoing.address,
+    // The reply hangs on the first piece only (gateway.md 3.8): a private topic's adapter puts in the anchor it needs.
+    address: index === 0 ? outgoing.address : { ...outgoing.address, anchor: null },
     text,
     part: index + 1,
     parts: texts.length,
