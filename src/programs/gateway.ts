@@ -22,9 +22,10 @@ import * as GatewayLock from "../layers/sqlite/GatewayLock.js"
 import * as TelegramAdapter from "../layers/telegram/TelegramAdapter.js"
 import * as WebAdapter from "../layers/web/Adapter.js"
 import { ApiServer } from "../services/api/ApiServer.js"
+import { Config } from "../services/operation/Config.js"
 import { Drain } from "../services/operation/Drain.js"
 import { Home } from "../services/operation/Home.js"
-import { Settings } from "../services/operation/Settings.js"
+import { type SettingIssue, Settings } from "../services/operation/Settings.js"
 import { version } from "../services/operation/Version.js"
 import { agency } from "./agency.js"
 import { stores } from "./stores.js"
@@ -60,7 +61,8 @@ const lock = Layer.unwrapEffect(
 
 /** The machine: its environment, its files, its network. */
 const machine = (options: Options) =>
-  LogFile.layer({ terminal: options.terminal }).pipe(
+  ConfigFile.complaints.pipe(
+    Layer.provideMerge(LogFile.layer({ terminal: options.terminal })),
     Layer.provideMerge(Redactor.layer),
     Layer.provideMerge(ConfigFile.layer),
     Layer.provideMerge(HomeDirectory.layer(options.home)),
@@ -91,16 +93,25 @@ export const program = (options: Options) =>
 /** 0: all work ended; 1: some was cut; 75: start me again (contract §2). */
 export type ExitCode = 0 | 1 | 75
 
+/** A gateway that answers. */
+export interface Started {
+  readonly url: string
+  readonly home: typeof Home.Service
+  /** What of the configuration is not used. */
+  readonly issues: ReadonlyArray<SettingIssue>
+}
+
 /** Runs the program until a signal, drains, and answers with the exit code. `ready` is told where it listens. */
-export const run = <E, R>(
-  options: Options,
-  ready: (started: { readonly url: string; readonly home: typeof Home.Service }) => Effect.Effect<void, E, R>
-) =>
+export const run = <E, R>(options: Options, ready: (started: Started) => Effect.Effect<void, E, R>) =>
   Effect.gen(function* () {
     const drain = yield* Effect.scoped(
       Effect.gen(function* () {
         const context = yield* Layer.build(program(options))
-        yield* ready({ url: Context.get(context, ApiServer).url, home: Context.get(context, Home) })
+        yield* ready({
+          url: Context.get(context, ApiServer).url,
+          home: Context.get(context, Home),
+          issues: Context.get(context, Config).issues
+        })
         yield* Signals.stop
         return Context.get(context, Drain)
       })

@@ -27,15 +27,25 @@ import * as DotEnv from "./DotEnv.js"
 
 const known = new Map(all.map((key) => [key.path, key]))
 
-/** Every leaf of the file that no key or parent of a key has. Below a key whatever stands there is the key's own. */
-const unknownPaths = (node: unknown, prefix = ""): ReadonlyArray<string> => {
-  if (!isMap(node)) return []
-  return node.items.flatMap((pair) => {
-    const name = isScalar(pair.key) ? String(pair.key.value) : String(pair.key)
+const unknown = (path: string): SettingIssue => {
+  const closest = closestPath(path, [...known.keys()])
+  return new SettingIssue({
+    path,
+    problem: `no such setting${closest === null ? "" : `; did you mean ${closest}?`}`,
+    used: "nothing"
+  })
+}
+
+/** What stands where no key is: a leaf that none has, or a value where a section is. Below a key it is the key's own. */
+const misplaced = (node: unknown, prefix = ""): ReadonlyArray<SettingIssue> => {
+  if (node === undefined || node === null) return []
+  if (typeof node !== "object" || Array.isArray(node))
+    return [new SettingIssue({ path: prefix, problem: "expected a section of settings", used: "their defaults" })]
+  return Object.entries(node).flatMap(([name, value]) => {
     const path = prefix === "" ? name : `${prefix}.${name}`
     if (known.has(path)) return []
     const isParent = all.some((key) => key.path.startsWith(`${path}.`))
-    return isParent ? unknownPaths(pair.value, path) : [path]
+    return isParent ? misplaced(value, path) : [unknown(path)]
   })
 }
 
@@ -44,51 +54,63 @@ interface Read {
   readonly issues: ReadonlyArray<SettingIssue>
 }
 
-const parseFile = (file: string, text: string): Either.Either<ReturnType<typeof parseDocument>, SettingsUnusable> => {
+interface Parsed {
+  /** With its comments, to be changed. */
+  readonly document: ReturnType<typeof parseDocument>
+  /** What it says. */
+  readonly value: unknown
+}
+
+const parseFile = (file: string, text: string): Either.Either<Parsed, SettingsUnusable> => {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
-  const [error] = document.errors
-  if (error !== undefined) {
-    const { line, col } = lines.linePos(error.pos[0])
-    return Either.left(new SettingsUnusable({ file, line, column: col, detail: error.message }))
+  const unusable = (detail: string, offset: number | null) => {
+    const place = offset === null ? null : lines.linePos(offset)
+    return Either.left(new SettingsUnusable({ file, line: place?.line ?? null, column: place?.col ?? null, detail }))
   }
-  if (
-    document.contents !== null &&
-    !isMap(document.contents) &&
-    !(isScalar(document.contents) && document.contents.value === null)
-  )
-    return Either.left(new SettingsUnusable({ file, line: 1, column: 1, detail: "expected `key: value` lines" }))
-  return Either.right(document)
+  const [error] = document.errors
+  if (error !== undefined) return unusable(error.message, error.pos[0])
+  const { contents } = document
+  if (contents !== null && !isMap(contents) && !(isScalar(contents) && contents.value === null))
+    return unusable("expected `key: value` lines", 0)
+  try {
+    const value: unknown = document.toJS()
+    return Either.right({ document, value })
+  } catch (thrown) {
+    return unusable(thrown instanceof Error ? thrown.message : String(thrown), null)
+  }
+}
+
+/** What stands at a path; undefined when nothing does. */
+const at = (value: unknown, path: ReadonlyArray<string>): unknown => {
+  const [name, ...rest] = path
+  if (name === undefined) return value
+  return typeof value === "object" && value !== null && Object.hasOwn(value, name)
+    ? at(Reflect.get(value, name), rest)
+    : undefined
 }
 
 const shown = (value: unknown): string => JSON.stringify(value) ?? "nothing"
 
-const readValues = (document: ReturnType<typeof parseDocument>, environment: Environment): Read => {
-  const issues: Array<SettingIssue> = unknownPaths(document.contents).map((path) => {
-    const closest = closestPath(path, [...known.keys()])
-    return new SettingIssue({
-      path,
-      problem: `no such setting${closest === null ? "" : `; did you mean ${closest}?`}`,
-      used: "nothing"
-    })
-  })
+const readValues = (file: unknown, environment: Environment): Read => {
+  const issues: Array<SettingIssue> = [...misplaced(file)]
+  /** Not what a lower source says: that was meant to be overruled, perhaps to shut what it opens. */
+  const refuse = (key: ConfigKey, path: string, problem: string): Configured => {
+    issues.push(new SettingIssue({ path, problem, used: shown(key.refused) }))
+    return { key, value: key.refused, from: "default" }
+  }
   const read = (key: ConfigKey): Configured => {
     const variable = key.env === null ? undefined : environment[key.env]
     if (key.env !== null && variable !== undefined && variable !== "") {
       const decoded = decodeText(key, variable)
       if (Either.isRight(decoded)) return { key, value: decoded.right, from: "environment" }
-      issues.push(new SettingIssue({ path: key.env, problem: decoded.left, used: shown(key.fallback) }))
+      return refuse(key, key.env, decoded.left)
     }
-    const node: unknown = document.getIn(key.path.split("."), false)
-    const written: unknown =
-      node !== null && typeof node === "object" && "toJSON" in node && typeof node.toJSON === "function"
-        ? node.toJSON()
-        : node
+    const written = at(file, key.path.split("."))
     if (written === undefined || written === null) return { key, value: key.fallback, from: "default" }
     const decoded = key.decode(written)
     if (Either.isRight(decoded)) return { key, value: decoded.right, from: "file" }
-    issues.push(new SettingIssue({ path: key.path, problem: shapeProblem(decoded.left), used: shown(key.fallback) }))
-    return { key, value: key.fallback, from: "default" }
+    return refuse(key, key.path, shapeProblem(decoded.left))
   }
   const values = new Map(all.map((key) => [key.path, read(key)]))
   return { values, issues }
@@ -235,15 +257,10 @@ const make = Effect.gen(function* () {
       Effect.mapError((error) => new SettingsUnusable({ file: name, line: null, column: null, detail: error.message }))
     )
 
-  const document = yield* Effect.flatMap(readText(file), (text) => parseFile(file, text))
+  const { value } = yield* Effect.flatMap(readText(file), (text) => parseFile(file, text))
   const dotEnv = DotEnv.parse(yield* readText(path.join(home.directory, ".env")))
   const environment: Environment = { ...dotEnv, ...ambient }
-  const read = readValues(document, environment)
-  yield* Effect.forEach(
-    read.issues,
-    (issue) => Effect.logWarning(`${issue.path}: ${issue.problem}; using ${issue.used}`),
-    { discard: true }
-  )
+  const read = readValues(value, environment)
 
   const find = (name: string): Effect.Effect<Configured, UnknownKey> => {
     const configured = read.values.get(name)
@@ -268,13 +285,13 @@ const make = Effect.gen(function* () {
         if (Either.isLeft(decoded)) return yield* new ValueRefused({ path: name, problem: shapeProblem(decoded.left) })
         const unavailable = (error: { readonly message: string }) =>
           new ConfigUnavailable({ file, detail: error.message })
-        const current = yield* Effect.flatMap(readText(file), (now) => parseFile(file, now)).pipe(
+        const { document } = yield* Effect.flatMap(readText(file), (now) => parseFile(file, now)).pipe(
           Effect.mapError(unavailable)
         )
-        current.setIn(name.split("."), value)
+        document.setIn(name.split("."), value)
         const temporary = `${file}.new`
         yield* fs
-          .writeFileString(temporary, current.toString(), { mode: 0o600 })
+          .writeFileString(temporary, document.toString(), { mode: 0o600 })
           .pipe(Effect.zipRight(fs.rename(temporary, file)), Effect.mapError(unavailable))
       })
   })
@@ -288,3 +305,10 @@ export const layer: Layer.Layer<
   SettingsUnusable,
   Home | FileSystem.FileSystem | Path.Path | AmbientEnvironment
 > = Layer.effectContext(make)
+
+/** Logs what is not used of the configuration, and why. */
+export const complaints: Layer.Layer<never, never, Config> = Layer.effectDiscard(
+  Effect.flatMap(Config, ({ issues }) =>
+    Effect.forEach(issues, (issue) => Effect.logWarning(issue.text), { discard: true })
+  )
+)

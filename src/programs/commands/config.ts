@@ -34,8 +34,6 @@ const Shown = Schema.Struct({
   issues: Schema.Array(SettingIssue)
 })
 
-const issueLine = (issue: SettingIssue): string => `${issue.path}: ${issue.problem}; using ${issue.used}`
-
 const show = Command.make("show", {}, () =>
   Effect.gen(function* () {
     const { file, values, issues } = yield* Config
@@ -45,7 +43,7 @@ const show = Command.make("show", {}, () =>
         values.map((setting) => [setting.path, written(setting.value), setting.from]),
         ""
       ),
-      ...(issues.length === 0 ? [] : ["", ...issues.map(issueLine)])
+      ...(issues.length === 0 ? [] : ["", ...issues.map((issue) => issue.text)])
     ])
   })
 ).pipe(
@@ -93,7 +91,7 @@ const check = Command.make("check", {}, () =>
   Effect.gen(function* () {
     const { file, issues } = yield* Config
     yield* answer(Checked, { file, ok: issues.length === 0, issues }, ({ issues }) =>
-      issues.length === 0 ? [`${file} is fine.`] : issues.map(issueLine)
+      issues.length === 0 ? [`${file} is fine.`] : issues.map((issue) => issue.text)
     )
     if (issues.length > 0) return yield* new Ended({ code: 1, text: null })
   })

@@ -4,9 +4,10 @@ import { Clock, Effect, Option, Redacted, Schema } from "effect"
 import process from "node:process"
 import { fileURLToPath } from "node:url"
 import * as StderrLog from "../../layers/terminal/StderrLog.js"
-import type { Home } from "../../services/operation/Home.js"
 import { Instant } from "../../services/operation/Instant.js"
+import type { SettingIssue } from "../../services/operation/Settings.js"
 import { version } from "../../services/operation/Version.js"
+import type { Started } from "../gateway.js"
 import { Ended, failed } from "./failure.js"
 import { Invocation } from "./invocation.js"
 import { answer, moment, note, say } from "./output.js"
@@ -23,14 +24,24 @@ const hints = (home: string): string =>
     "config.yaml there shows every other setting."
   ].join("\n")
 
+/** What of the configuration is not used, for whoever has no terminal on which the log is shown. */
+const complain = (issues: ReadonlyArray<SettingIssue>) =>
+  Effect.forEach(process.stderr.isTTY ? [] : issues, (issue) => note(`hermes: warning: ${issue.text}`), {
+    discard: true
+  })
+
 /** The one line for whoever started it. Only a person's terminal is shown the key. */
-const ready = (started: { readonly url: string; readonly home: typeof Home.Service }) => {
+const ready = (started: Started) => {
   const address = process.stdout.isTTY
     ? `${started.url}/#key=${encodeURIComponent(Redacted.value(started.home.apiKey))}`
     : started.url
-  return Effect.zipRight(
-    say(`hermes-effect ${version} is ready: ${address}`),
-    started.home.fresh ? note(hints(started.home.directory)) : Effect.void
+  return Effect.all(
+    [
+      complain(started.issues),
+      say(`hermes-effect ${version} is ready: ${address}`),
+      started.home.fresh ? note(hints(started.home.directory)) : Effect.void
+    ],
+    { discard: true }
   )
 }
 

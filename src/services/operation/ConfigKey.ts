@@ -11,6 +11,8 @@ export interface ConfigKey<out A = unknown> {
   readonly env: string | null
   readonly decode: (input: unknown) => Either.Either<A, ParseResult.ParseError>
   readonly fallback: A
+  /** Used instead of a value that does not fit: the fallback, unless that would open what the owner meant to shut. */
+  readonly refused: A
   readonly doc: string
   /** What a person writes, for the commented file; null leaves the key out of it. */
   readonly example: string | null
@@ -21,6 +23,7 @@ const key = <A, I>(options: {
   readonly env?: string
   readonly schema: Schema.Schema<A, I>
   readonly fallback: NoInfer<A>
+  readonly refused?: NoInfer<A>
   readonly doc: string
   readonly example?: string
 }): ConfigKey<A> => ({
@@ -28,6 +31,7 @@ const key = <A, I>(options: {
   env: options.env ?? null,
   decode: Schema.decodeUnknownEither(options.schema),
   fallback: options.fallback,
+  refused: options.refused ?? options.fallback,
   doc: options.doc,
   example: options.example ?? null
 })
@@ -167,6 +171,7 @@ export const keys = {
     path: "agent.disabled_toolsets",
     schema: Schema.Array(Schema.String),
     fallback: [],
+    refused: ["terminal", "file", "messaging", "delegation"],
     doc: "toolsets that no agent gets: terminal, file, messaging, delegation …"
   }),
   spawnDepth: key({
@@ -345,6 +350,7 @@ export const keys = {
     path: "platforms.telegram.enabled",
     schema: Schema.Boolean,
     fallback: true,
+    refused: false,
     doc: "false switches Telegram off although a token is set",
     example: "true"
   }),

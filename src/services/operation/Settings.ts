@@ -90,7 +90,12 @@ export class SettingIssue extends Schema.Class<SettingIssue>("hermes/operation/S
   path: Schema.String,
   problem: Schema.String,
   used: Schema.String
-}) {}
+}) {
+  /** On one line, for people. */
+  get text(): string {
+    return `${this.path}: ${this.problem}; using ${this.used}`
+  }
+}
 
 /** The configuration cannot be used at all; the gateway does not start (exit code 78). */
 export class SettingsUnusable extends Schema.TaggedError<SettingsUnusable>()("SettingsUnusable", {

@@ -88,6 +88,36 @@ describe("ConfigFile", () => {
     })
   )
 
+  it.effect("keeps shut what the owner shut, also with a value that does not fit", () =>
+    Effect.gen(function* () {
+      const ambient = { TELEGRAM_BOT_TOKEN: "1:x" }
+      const config =
+        'agent:\n  disabled_toolsets: terminal\ngateway:\n  allow_all_users: true\nplatforms:\n  telegram:\n    enabled: "no"\n'
+      const taken = yield* settings({ config, ambient: { ...ambient, GATEWAY_ALLOW_ALL_USERS: "nobody" } })
+      expect(taken.telegram.enabled).toBe(false)
+      expect(taken.disabledToolsets).toEqual(["terminal", "file", "messaging", "delegation"])
+      // The environment was to overrule the file: what it meant is unknown, so nobody is let in.
+      expect(taken.gateway.allowAllUsers).toBe(false)
+    })
+  )
+
+  it.effect("names a value that stands where a section of settings is", () =>
+    Effect.map(issues({ config: "platforms: 5\nmodel: [a]\nagent:\nterminal: { cwd: /x }\n" }), (found) =>
+      expect(found).toEqual(["platforms: expected a section of settings", "model: expected a section of settings"])
+    )
+  )
+
+  it.effect("follows anchors, and ends on one that is not there", () =>
+    Effect.gen(function* () {
+      const taken = yield* settings({
+        config: "terminal: &t { cwd: /a }\nagent:\n  max_turns: &n 7\ndelegation:\n  max_iterations: *n\n"
+      })
+      expect(taken.delegation.maxIterations).toBe(7)
+      const failed = yield* Effect.flip(settings({ config: "timezone: *zone\n" }))
+      expect(failed.message).toMatch(/config\.yaml: .*zone/)
+    })
+  )
+
   it.effect("reads YAML's off as off", () =>
     Effect.map(settings({ config: "approvals:\n  mode: off\n  cron_mode: yes\n" }), (taken) => {
       expect(taken.approvals.mode).toBe("off")
