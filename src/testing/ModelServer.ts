@@ -33,6 +33,11 @@ export interface ModelServerReply {
   readonly then?: "end" | "hang" | "drop" | "silent"
 }
 
+export interface ModelServerOptions {
+  /** Requests that `requests` keeps, the newest; all when left out. */
+  readonly remember?: number
+}
+
 export interface ModelServer {
   /** What stands before `/chat/completions`. */
   readonly baseUrl: string
@@ -261,11 +266,13 @@ const answer = (reply: ModelServerReply, response: Http.ServerResponse): Effect.
  * one repeated; a function answers every request. Delays go by the clock of whoever makes the server.
  */
 export const make = (
-  replies: ReadonlyArray<ModelServerReply> | ((request: ModelServerRequest) => ModelServerReply)
+  replies: ReadonlyArray<ModelServerReply> | ((request: ModelServerRequest) => ModelServerReply),
+  options: ModelServerOptions = {}
 ): Effect.Effect<ModelServer, never, Scope.Scope> =>
   Effect.gen(function* () {
     const runner = yield* Turn.workerRunner()
     const seen: Array<ModelServerRequest> = []
+    let count = 0
     const waiting: Array<{ readonly count: number; readonly done: Deferred.Deferred<void> }> = []
     let open = 0
     let connections = 0
@@ -285,10 +292,12 @@ export const make = (
       })
       request.on("data", (piece: Buffer) => pieces.push(piece))
       request.on("end", () => {
-        const received = describe(request, Buffer.concat(pieces).toString("utf8"), seen.length)
+        const received = describe(request, Buffer.concat(pieces).toString("utf8"), count)
+        count += 1
         seen.push(received)
+        if (seen.length > (options.remember ?? Number.POSITIVE_INFINITY)) seen.shift()
         answering = runner.fork(answer(replyTo(received), response))
-        for (const waiter of waiting) if (waiter.count <= seen.length) Deferred.unsafeDone(waiter.done, Effect.void)
+        for (const waiter of waiting) if (waiter.count <= count) Deferred.unsafeDone(waiter.done, Effect.void)
       })
     })
 
@@ -318,10 +327,10 @@ export const make = (
         return Deferred.await(done)
       }),
       connections: Effect.sync(() => connections),
-      received: (count) =>
+      received: (wanted) =>
         Effect.flatMap(Deferred.make<void>(), (done) => {
-          if (seen.length >= count) return Effect.void
-          waiting.push({ count, done })
+          if (count >= wanted) return Effect.void
+          waiting.push({ count: wanted, done })
           return Deferred.await(done)
         })
     }
