@@ -1,0 +1,171 @@
+import { type SqlClient, type SqlConnection, SqlError } from "@effect/sql"
+import { Cause, Chunk, Context, Effect, Exit } from "effect"
+import * as Synchronous from "../../fibers/Synchronous.js"
+import { StateDbReplaced } from "../../services/state/StateError.js"
+import * as DirectClient from "./DirectClient.js"
+import { isBusy, isFatal, stateError } from "./SqliteFailure.js"
+import type { Outcome, WriteRequest } from "./WriteRequest.js"
+
+/**
+ * How long the statements of one transaction may take before it is closed: others want the event loop. On a slow disk
+ * they may take as long as the commit itself, or most of the time would go into commits.
+ */
+const batchNanos = { least: 4_000_000n, most: 20_000_000n }
+
+/** What is left after a transaction: to be tried again, at once or when the file is free. */
+export interface Remainder {
+  readonly requests: ReadonlyArray<WriteRequest>
+  readonly busy: boolean
+}
+const nothing: Remainder = { requests: [], busy: false }
+const again = (requests: ReadonlyArray<WriteRequest>, busy: boolean): Remainder => ({ requests, busy })
+
+const failureOf = (exit: Outcome): unknown => (Exit.isSuccess(exit) ? null : Cause.squash(exit.cause))
+
+const sqlErrorOf = (outcome: Outcome): SqlError.SqlError | null =>
+  Exit.isSuccess(outcome)
+    ? null
+    : (Chunk.toReadonlyArray(Cause.failures(outcome.cause)).find((error) => error instanceof SqlError.SqlError) ?? null)
+
+/**
+ * The transactions of the writer: each runs a batch of steps, one savepoint a step, and ends them all with one commit.
+ * A step that fails is undone alone; one that takes the transaction with it is told so, and the others are run again.
+ */
+export const make = (options: {
+  readonly client: SqlClient.SqlClient
+  readonly connection: SqlConnection.Connection
+  readonly committed: () => void
+  readonly replaced: () => string | null
+}) =>
+  Effect.gen(function* () {
+    const clock = yield* Effect.clock
+    let open = false
+    const client = DirectClient.make(options.client, () =>
+      open
+        ? Effect.succeed(options.connection)
+        : Effect.dieMessage("a statement of a write step ran outside of its transaction")
+    )
+    const statement = (sql: string) =>
+      Effect.map(
+        Synchronous.capture(Context.empty())(options.connection.execute(sql, [], undefined)),
+        (run) => () => failureOf(run())
+      )
+    const begin = yield* statement("BEGIN IMMEDIATE")
+    const commit = yield* statement("COMMIT")
+    const rollback = yield* statement("ROLLBACK")
+    const savepoint = yield* statement("SAVEPOINT step")
+    const release = yield* statement("RELEASE step")
+    const rollbackStep = yield* statement("ROLLBACK TO step")
+
+    let commitNanos = 0n
+    const sliceNanos = (): bigint =>
+      commitNanos < batchNanos.least ? batchNanos.least : commitNanos > batchNanos.most ? batchNanos.most : commitNanos
+
+    const runStep = (request: WriteRequest): Outcome => {
+      open = true
+      try {
+        return request.step()
+      } catch (defect) {
+        return Exit.die(defect)
+      } finally {
+        open = false
+      }
+    }
+
+    const failAll = (requests: ReadonlyArray<WriteRequest>, error: unknown): Remainder => {
+      for (const request of requests) request.settle(Exit.fail(stateError(request.operation, error)))
+      return nothing
+    }
+
+    /** The whole transaction is lost with `culprit`, who is told; the others have done nothing wrong and are run again. */
+    const lost = (batch: ReadonlyArray<WriteRequest>, culprit: WriteRequest, outcome: Outcome): Remainder => {
+      rollback()
+      culprit.settle(outcome)
+      return again(
+        batch.filter((request) => request !== culprit),
+        false
+      )
+    }
+
+    const runAlone = (request: WriteRequest): Remainder => {
+      const outcome = runStep(request)
+      if (Exit.isFailure(outcome)) {
+        rollback()
+        const error = sqlErrorOf(outcome)
+        if (error !== null && isBusy(error)) return again([request], true)
+        request.settle(outcome)
+        return nothing
+      }
+      return finish([[request, outcome]], [request], [])
+    }
+
+    const runTogether = (batch: ReadonlyArray<WriteRequest>): Remainder => {
+      const started = clock.unsafeCurrentTimeNanos()
+      const done: Array<readonly [WriteRequest, Outcome]> = []
+      for (const request of batch) {
+        if (done.length > 0 && clock.unsafeCurrentTimeNanos() - started > sliceNanos()) break
+        savepoint()
+        const outcome = runStep(request)
+        if (Exit.isFailure(outcome)) {
+          const error = sqlErrorOf(outcome)
+          if (error !== null && isBusy(error)) {
+            rollback()
+            return again(batch, true)
+          }
+          if ((error !== null && isFatal(error)) || rollbackStep() !== null) return lost(batch, request, outcome)
+        }
+        const unreleased = release()
+        if (unreleased !== null) return lost(batch, request, Exit.fail(stateError(request.operation, unreleased)))
+        done.push([request, outcome])
+      }
+      return finish(done, batch.slice(0, done.length), batch.slice(done.length))
+    }
+
+    const finish = (
+      done: ReadonlyArray<readonly [WriteRequest, Outcome]>,
+      batch: ReadonlyArray<WriteRequest>,
+      rest: ReadonlyArray<WriteRequest>
+    ): Remainder => {
+      const started = clock.unsafeCurrentTimeNanos()
+      const failed = commit()
+      commitNanos = clock.unsafeCurrentTimeNanos() - started
+      if (failed !== null) {
+        rollback()
+        if (isBusy(failed)) return again(batch.concat(rest), true)
+        failAll(batch, failed)
+        return again(rest, false)
+      }
+      options.committed()
+      for (const [request, outcome] of done) request.settle(outcome)
+      return again(rest, false)
+    }
+
+    /** Once replaced, for good: what we would write, nobody would ever read (state-agent.md 1.8). */
+    let lostFile: string | null = null
+    let retriedBegin = false
+    return {
+      client,
+      /** One transaction, from BEGIN to COMMIT without leaving this function. */
+      run: (batch: ReadonlyArray<WriteRequest>): Remainder => {
+        const [first] = batch
+        if (first === undefined) return nothing
+        lostFile ??= options.replaced()
+        if (lostFile !== null) {
+          for (const request of batch)
+            request.settle(Exit.fail(new StateDbReplaced({ operation: request.operation, detail: lostFile })))
+          return nothing
+        }
+        const failed = begin()
+        if (failed !== null) {
+          if (isBusy(failed)) return again(batch, true)
+          if (isFatal(failed) && !retriedBegin) {
+            retriedBegin = true
+            return again(batch, false)
+          }
+          return failAll(batch, failed)
+        }
+        retriedBegin = false
+        return batch.length === 1 ? runAlone(first) : runTogether(batch)
+      }
+    }
+  })
