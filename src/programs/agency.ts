@@ -21,9 +21,7 @@ import * as Drain from "../layers/operation/Drain.js"
 import { tools } from "./tools.js"
 
 /** Who may come in, and the conversation that it becomes. */
-const conversation = Admission.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(Authorization.layer, Conversations.layer))
-)
+const conversation = Admission.layer.pipe(Layer.provideMerge(Layer.mergeAll(Authorization.layer, Conversations.layer)))
 
 /** The loop, its delegates and its tools. The tools need the delegation, which needs the loop: the registry is filled last. */
 const agent = tools.pipe(

@@ -4,7 +4,11 @@
  */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Context, Effect, Layer } from "effect"
+import { Console, Context, Effect, Layer } from "effect"
+import { homedir } from "node:os"
+import { join } from "node:path"
+import process from "node:process"
+import { fileURLToPath } from "node:url"
 import * as AmbientEnvironment from "../fibers/AmbientEnvironment.js"
 import * as Redactor from "../layers/delivery/Redactor.js"
 import * as HttpServer from "../layers/http/Server.js"
@@ -31,7 +35,10 @@ import { agency } from "./agency.js"
 import { stores } from "./stores.js"
 
 /** What the gateway is: the agent, its conversations and its state. Needs what `edges.foundation` gives; surfaces go on top. */
-export const layer = agency.pipe(Layer.provideMerge(stores), Layer.provideMerge(Layer.mergeAll(Readiness.layer, Ids.layer)))
+export const layer = agency.pipe(
+  Layer.provideMerge(stores),
+  Layer.provideMerge(Layer.mergeAll(Readiness.layer, Ids.layer))
+)
 
 const health = Health.layer({
   version,
@@ -119,3 +126,30 @@ export const run = <E, R>(options: Options, ready: (started: Started) => Effect.
     const { restart, cut } = yield* drain.outcome
     return restart ? 75 : cut ? 1 : (0 satisfies ExitCode)
   })
+
+/** The built page: beside the built programs, or in `dist` when they run from their sources. */
+const builtPage = fileURLToPath(
+  new URL(import.meta.url.includes("/src/programs/") ? "../../dist/page" : "../page", import.meta.url)
+)
+
+/** The composed program with everything at its default: `NodeRuntime.runMain(Programs.gateway)`. */
+export const gateway = Effect.suspend(() => {
+  // oxlint-disable-next-line fibers/no-process-env -- the composed program takes the environment it was started in, once
+  const environment = process.env
+  return run(
+    {
+      home: environment["HERMES_HOME"] || join(homedir(), ".hermes-effect"),
+      environment,
+      terminal: process.stderr.isTTY === true,
+      pageDirectory: builtPage
+    },
+    ({ url }) => Console.log(`hermes-effect is ready: ${url}`)
+  )
+}).pipe(
+  Effect.tap((code) =>
+    Effect.sync(() => {
+      process.exitCode = code
+    })
+  ),
+  Effect.asVoid
+)
