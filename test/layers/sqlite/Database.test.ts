@@ -332,32 +332,38 @@ describe("checkpoints", () => {
       Effect.forEach(
         Array.from({ length: count }, (_, index) => index),
         (index) => db.write("test", put(`big-${index}`, body)),
-        { discard: true }
+        { discard: true, concurrency: 2 }
       )
     )
 
-  it.scopedLive("the log stays within its bound and ends up in the database", () =>
-    withDatabase((file) =>
-      Effect.gen(function* () {
-        yield* fill(240)
-        assert.isBelow(statSync(`${file}-wal`).size / 2 ** 20, 75)
-        assert.isAbove(statSync(file).size / 2 ** 20, 40)
-      })
-    )
+  it.scopedLive(
+    "the log stays within its bound and ends up in the database",
+    () =>
+      withDatabase((file) =>
+        Effect.gen(function* () {
+          yield* fill(240)
+          assert.isBelow(statSync(`${file}-wal`).size / 2 ** 20, 75)
+          assert.isAbove(statSync(file).size / 2 ** 20, 40)
+        })
+      ),
+    120_000
   )
 
-  it.scopedLive("a reader that stays in the past stops no writer", () =>
-    withDatabase((file) =>
-      Effect.gen(function* () {
-        const db = yield* Database
-        yield* db.write("test", put("first"))
-        const reader = yield* outsider(file)
-        reader.exec("BEGIN")
-        reader.prepare("SELECT count(*) FROM meta").get()
-        yield* fill(140)
-        reader.exec("COMMIT")
-        assert.deepStrictEqual(yield* db.read("test", (sql) => sql`SELECT count(*) AS n FROM meta`), [{ n: 141 }])
-      })
-    ).pipe(Effect.provide(Logger.remove(Logger.defaultLogger)))
+  it.scopedLive(
+    "a reader that stays in the past stops no writer",
+    () =>
+      withDatabase((file) =>
+        Effect.gen(function* () {
+          const db = yield* Database
+          yield* db.write("test", put("first"))
+          const reader = yield* outsider(file)
+          reader.exec("BEGIN")
+          reader.prepare("SELECT count(*) FROM meta").get()
+          yield* fill(140)
+          reader.exec("COMMIT")
+          assert.deepStrictEqual(yield* db.read("test", (sql) => sql`SELECT count(*) AS n FROM meta`), [{ n: 141 }])
+        })
+      ).pipe(Effect.provide(Logger.remove(Logger.defaultLogger))),
+    120_000
   )
 })
