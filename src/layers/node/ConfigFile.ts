@@ -27,8 +27,13 @@ import * as DotEnv from "./DotEnv.js"
 
 const known = new Map(all.map((key) => [key.path, key]))
 
+/** The settings and the sections that they stand in. */
+const places = [
+  ...new Set(all.flatMap(({ path }) => path.split(".").map((_, index, names) => names.slice(0, index + 1).join("."))))
+]
+
 const unknown = (path: string): SettingIssue => {
-  const closest = closestPath(path, [...known.keys()])
+  const closest = closestPath(path, places)
   return new SettingIssue({
     path,
     problem: `no such setting${closest === null ? "" : `; did you mean ${closest}?`}`,
@@ -44,8 +49,7 @@ const misplaced = (node: unknown, prefix = ""): ReadonlyArray<SettingIssue> => {
   return Object.entries(node).flatMap(([name, value]) => {
     const path = prefix === "" ? name : `${prefix}.${name}`
     if (known.has(path)) return []
-    const isParent = all.some((key) => key.path.startsWith(`${path}.`))
-    return isParent ? misplaced(value, path) : [unknown(path)]
+    return places.includes(path) ? misplaced(value, path) : [unknown(path)]
   })
 }
 

@@ -90,7 +90,7 @@ export const closestPath = (path: string, known: ReadonlyArray<string>): string 
   const last = path.split(".").at(-1) ?? path
   return (
     known.find((candidate) => candidate.split(".").at(-1) === last) ??
-    Spelling.near(path, known, Math.max(2, Math.floor(path.length / 5)))[0] ??
+    Spelling.near(path, known, Math.max(path.length < 5 ? 1 : 2, Math.floor(path.length / 5)))[0] ??
     null
   )
 }

@@ -36,19 +36,39 @@ const key = <A, I>(options: {
   example: options.example ?? null
 })
 
-const Count = Schema.Int.pipe(Schema.positive({ message: () => "expected a whole number above 0" }))
-const Seconds = Schema.Number.pipe(Schema.nonNegative({ message: () => "expected seconds, 0 or more" }))
-const Port = Schema.Int.pipe(Schema.between(0, 65_535, { message: () => "expected a port, 0 to 65535" }))
-const Text = Schema.NullOr(Schema.String)
+/** Says what was expected, in a person's words, and what stood there. */
+const expecting = <A, I>(schema: Schema.Schema<A, I>, expected: string): Schema.Schema<A, I> =>
+  schema.annotations({
+    message: ({ actual }) => ({
+      message: `expected ${expected}, not ${(JSON.stringify(actual) ?? "nothing").slice(0, 80)}`,
+      override: true
+    })
+  })
+
+const oneOf = <Words extends readonly [string, ...Array<string>]>(...words: Words) =>
+  expecting(
+    Schema.Literal(...words),
+    [words.slice(0, -1).join(", "), words.slice(-1).join("")].filter((part) => part !== "").join(" or ")
+  )
+
+const Count = expecting(Schema.Int.pipe(Schema.positive()), "a whole number above 0")
+const Retries = expecting(Schema.Int.pipe(Schema.between(0, 20)), "a whole number from 0 to 20")
+const Seconds = expecting(Schema.Number.pipe(Schema.nonNegative(), Schema.finite()), "seconds, 0 or more")
+const Port = expecting(Schema.Int.pipe(Schema.between(0, 65_535)), "a port, 0 to 65535")
+const Text = expecting(Schema.NullOr(Schema.String), "a text")
+const FilledText = expecting(Schema.NonEmptyString, "a text")
+const Names = expecting(Schema.Array(Schema.String), "a list of names, such as [a, b]")
+const Switch = expecting(Schema.Boolean, "true or false")
 /** Ids may be written as numbers; they are text inside. */
 const Id = Schema.transform(Schema.Union(Schema.String, Schema.Number), Schema.String, {
   strict: true,
   decode: (id) => String(id),
   encode: (id) => id
 })
-const Ids = Schema.Array(Id)
-const ZoneName = Schema.String.pipe(
-  Schema.filter((zone) => isZone(zone) || "expected an IANA time zone such as Europe/Lisbon")
+const Ids = expecting(Schema.Array(Id), "a list of ids, such as [123456789]")
+const ZoneName = expecting(
+  Schema.NullOr(Schema.String.pipe(Schema.filter((zone) => isZone(zone)))),
+  "an IANA time zone such as Europe/Lisbon"
 )
 
 const isZone = (zone: string): boolean => {
@@ -61,42 +81,58 @@ const isZone = (zone: string): boolean => {
 }
 
 /** YAML reads `off` as false; as a mode it means off. */
-const ApprovalMode = Schema.transform(
-  Schema.Union(Schema.Literal("manual", "smart", "off"), Schema.Literal(false)),
-  Schema.Literal("manual", "smart", "off"),
-  { strict: true, decode: (mode) => (mode === false ? "off" : mode), encode: (mode) => mode }
+const ApprovalMode = expecting(
+  Schema.transform(
+    Schema.Union(Schema.Literal("manual", "smart", "off"), Schema.Literal(false)),
+    Schema.Literal("manual", "smart", "off"),
+    { strict: true, decode: (mode) => (mode === false ? "off" : mode), encode: (mode) => mode }
+  ),
+  "manual, smart or off"
 )
 
 const approveWords: ReadonlyArray<unknown> = ["approve", "allow", "yes", "off", true, false]
 /** Modes for when nobody is there: `approve`, `allow`, `yes` and `off` let it run, and only `deny` is anything else. */
-const UnattendedMode = Schema.transform(
-  Schema.Union(Schema.Literal("deny", "approve", "allow", "yes", "off"), Schema.Boolean),
-  Schema.Literal("deny", "approve"),
-  {
-    strict: true,
-    decode: (mode) => (approveWords.includes(mode) && mode !== "deny" ? ("approve" as const) : ("deny" as const)),
-    encode: (mode) => mode
-  }
+const UnattendedMode = expecting(
+  Schema.transform(
+    Schema.Union(Schema.Literal("deny", "approve", "allow", "yes", "off"), Schema.Boolean),
+    Schema.Literal("deny", "approve"),
+    {
+      strict: true,
+      decode: (mode) => (approveWords.includes(mode) && mode !== "deny" ? ("approve" as const) : ("deny" as const)),
+      encode: (mode) => mode
+    }
+  ),
+  "deny or approve"
 )
 
-const Fallback = Schema.Struct({
-  provider: Provider,
-  model: Schema.NonEmptyString,
-  base_url: Schema.optional(Schema.String),
-  key_env: Schema.optional(Schema.String),
-  context_length: Schema.optional(Count)
-})
+const Fallbacks = expecting(
+  Schema.Array(
+    Schema.Struct({
+      provider: Provider,
+      model: Schema.NonEmptyString,
+      base_url: Schema.optional(Schema.String),
+      key_env: Schema.optional(Schema.String),
+      context_length: Schema.optional(Count)
+    })
+  ),
+  "a list of backends, such as [{provider: openai, model: gpt-5-mini}]"
+)
 
-const HomeChannel = Schema.Union(
-  Id,
-  Schema.Struct({ chat_id: Id, thread_id: Schema.optionalWith(Schema.NullOr(Id), { default: () => null }) })
+const HomeChannel = expecting(
+  Schema.NullOr(
+    Schema.Union(
+      Id,
+      Schema.Struct({ chat_id: Id, thread_id: Schema.optionalWith(Schema.NullOr(Id), { default: () => null }) })
+    )
+  ),
+  "a chat's id, or {chat_id: …, thread_id: …}"
 )
 
 export const keys = {
   timezone: key({
     path: "timezone",
     env: "HERMES_TIMEZONE",
-    schema: Schema.NullOr(ZoneName),
+    schema: ZoneName,
     fallback: null,
     doc: "IANA time zone of the person; the system's when unset",
     example: "Europe/Lisbon"
@@ -104,7 +140,7 @@ export const keys = {
   logLevel: key({
     path: "log.level",
     env: "HERMES_LOG_LEVEL",
-    schema: Schema.Literal("trace", "debug", "info", "warning", "error"),
+    schema: oneOf("trace", "debug", "info", "warning", "error"),
     fallback: "info",
     doc: "how much is logged: trace, debug, info, warning or error",
     example: "info"
@@ -112,7 +148,7 @@ export const keys = {
   modelProvider: key({
     path: "model.provider",
     env: "HERMES_MODEL_PROVIDER",
-    schema: Provider,
+    schema: oneOf(...Provider.literals),
     fallback: "offline",
     doc: "offline, anthropic, openai or openai-compatible (Ollama, llama.cpp, vLLM, LM Studio, OpenRouter …); keys go into .env",
     example: "anthropic"
@@ -142,7 +178,7 @@ export const keys = {
   }),
   fallbacks: key({
     path: "fallback_providers",
-    schema: Schema.Array(Fallback),
+    schema: Fallbacks,
     fallback: [],
     doc: "backends that take over, in order: {provider, model, base_url?, key_env?}"
   }),
@@ -162,14 +198,14 @@ export const keys = {
   }),
   apiRetries: key({
     path: "agent.api_max_retries",
-    schema: Schema.Int.pipe(Schema.between(0, 20)),
+    schema: Retries,
     fallback: 3,
     doc: "how often a failed model call is tried again",
     example: "3"
   }),
   disabledToolsets: key({
     path: "agent.disabled_toolsets",
-    schema: Schema.Array(Schema.String),
+    schema: Names,
     fallback: [],
     refused: ["terminal", "file", "messaging", "delegation"],
     doc: "toolsets that no agent gets: terminal, file, messaging, delegation …"
@@ -199,7 +235,7 @@ export const keys = {
   }),
   childToolsets: key({
     path: "delegation.default_toolsets",
-    schema: Schema.Array(Schema.String),
+    schema: Names,
     fallback: ["terminal", "file"],
     doc: "toolsets that helpers get",
     example: "[terminal, file]"
@@ -255,14 +291,14 @@ export const keys = {
   }),
   passthrough: key({
     path: "terminal.env_passthrough",
-    schema: Schema.Array(Schema.String),
+    schema: Names,
     fallback: [],
     doc: "secret-looking variables that commands may see"
   }),
   busyMode: key({
     path: "display.busy_input_mode",
     env: "HERMES_GATEWAY_BUSY_INPUT_MODE",
-    schema: BusyMode,
+    schema: oneOf(...BusyMode.literals),
     fallback: "interrupt",
     doc: "what a message does while the agent works: interrupt, queue or steer",
     example: "interrupt"
@@ -270,28 +306,28 @@ export const keys = {
   busyAck: key({
     path: "display.busy_ack_enabled",
     env: "HERMES_GATEWAY_BUSY_ACK_ENABLED",
-    schema: Schema.Boolean,
+    schema: Switch,
     fallback: true,
     doc: "say so when a message has to wait",
     example: "true"
   }),
   groupPerUser: key({
     path: "group_sessions_per_user",
-    schema: Schema.Boolean,
+    schema: Switch,
     fallback: true,
     doc: "in groups, a conversation per person",
     example: "true"
   }),
   threadPerUser: key({
     path: "thread_sessions_per_user",
-    schema: Schema.Boolean,
+    schema: Switch,
     fallback: false,
     doc: "in threads, a conversation per person",
     example: "false"
   }),
   unauthorizedDm: key({
     path: "unauthorized_dm_behavior",
-    schema: Schema.Literal("pair", "ignore"),
+    schema: oneOf("pair", "ignore"),
     fallback: "pair",
     doc: "strangers' direct messages: offer a pairing code, or ignore",
     example: "pair"
@@ -306,7 +342,7 @@ export const keys = {
   gatewayEverybody: key({
     path: "gateway.allow_all_users",
     env: "GATEWAY_ALLOW_ALL_USERS",
-    schema: Schema.Boolean,
+    schema: Switch,
     fallback: false,
     doc: "let everybody in, everywhere"
   }),
@@ -320,7 +356,7 @@ export const keys = {
   apiHost: key({
     path: "platforms.api_server.host",
     env: "API_SERVER_HOST",
-    schema: Schema.NonEmptyString,
+    schema: FilledText,
     fallback: "127.0.0.1",
     doc: "address of the page and the API; anything but loopback needs allowed_hosts",
     example: "127.0.0.1"
@@ -335,7 +371,7 @@ export const keys = {
   }),
   apiHosts: key({
     path: "platforms.api_server.allowed_hosts",
-    schema: Schema.Array(Schema.String),
+    schema: Names,
     fallback: [],
     doc: "host names under which it may be reached"
   }),
@@ -348,7 +384,7 @@ export const keys = {
   }),
   telegramEnabled: key({
     path: "platforms.telegram.enabled",
-    schema: Schema.Boolean,
+    schema: Switch,
     fallback: true,
     refused: false,
     doc: "false switches Telegram off although a token is set",
@@ -357,7 +393,7 @@ export const keys = {
   telegramApiRoot: key({
     path: "platforms.telegram.api_root",
     env: "TELEGRAM_API_ROOT",
-    schema: Schema.NonEmptyString,
+    schema: FilledText,
     fallback: "https://api.telegram.org",
     doc: "what stands before /bot<token>/"
   }),
@@ -379,14 +415,14 @@ export const keys = {
   telegramEverybody: key({
     path: "platforms.telegram.allow_all_users",
     env: "TELEGRAM_ALLOW_ALL_USERS",
-    schema: Schema.Boolean,
+    schema: Switch,
     fallback: false,
     doc: "let everybody on Telegram in"
   }),
   telegramMention: key({
     path: "platforms.telegram.require_mention",
     env: "TELEGRAM_REQUIRE_MENTION",
-    schema: Schema.Boolean,
+    schema: Switch,
     fallback: true,
     doc: "in groups, answer only when mentioned or replied to",
     example: "true"
@@ -401,13 +437,13 @@ export const keys = {
   telegramHome: key({
     path: "platforms.telegram.home_channel",
     env: "TELEGRAM_HOME_CHANNEL",
-    schema: Schema.NullOr(HomeChannel),
+    schema: HomeChannel,
     fallback: null,
     doc: "chat for what nobody asked for: an id or {chat_id, thread_id}"
   }),
   telegramStreaming: key({
     path: "platforms.telegram.streaming",
-    schema: Schema.Boolean,
+    schema: Switch,
     fallback: true,
     doc: "show answers while they grow",
     example: "true"

@@ -6,7 +6,7 @@ import * as AmbientEnvironment from "../../../src/fibers/AmbientEnvironment.js"
 import * as ConfigFile from "../../../src/layers/node/ConfigFile.js"
 import * as DotEnv from "../../../src/layers/node/DotEnv.js"
 import * as HomeLayer from "../../../src/layers/node/Home.js"
-import { Config } from "../../../src/services/operation/Config.js"
+import { Config, shapeProblem } from "../../../src/services/operation/Config.js"
 import { all } from "../../../src/services/operation/ConfigKey.js"
 import { Settings } from "../../../src/services/operation/Settings.js"
 
@@ -63,11 +63,12 @@ describe("ConfigFile", () => {
 
   it.effect("names an unknown key and a wrong type by path, and uses the default", () =>
     Effect.gen(function* () {
-      const config = "model:\n  provder: openai\nagent:\n  max_turns: many\nfoo: 1\n"
+      const config = "model:\n  provder: openai\nagent:\n  max_turns: many\nfoo: 1\ntermnal: {}\n"
       const found = yield* issues({ config })
       expect(found).toContain("model.provder: no such setting; did you mean model.provider?")
       expect(found).toContain("foo: no such setting")
-      expect(found.some((issue) => issue.startsWith("agent.max_turns: Expected"))).toBe(true)
+      expect(found).toContain("termnal: no such setting; did you mean terminal?")
+      expect(found).toContain('agent.max_turns: expected a whole number above 0, not "many"')
       const taken = yield* settings({ config })
       expect(taken.agent.maxTurns).toBe(100)
       expect(taken.model.provider).toBe("offline")
@@ -183,6 +184,14 @@ describe("ConfigFile", () => {
       })
     )
   )
+
+  it("says of every key in plain words what it expects", () => {
+    for (const key of all) {
+      const refused = key.decode({ nonsense: true })
+      const problem = Either.isLeft(refused) ? shapeProblem(refused.left) : "taken"
+      expect(problem, key.path).toMatch(/^expected .+, not \{"nonsense":true\}$/)
+    }
+  })
 
   it("has a doc line and a decodable default for every key", () => {
     for (const key of all) {
