@@ -60,11 +60,11 @@ export const command = Command.make(
   },
   (options) =>
     Effect.gen(function* () {
-      if (options.list) return yield* list
+      if (options.list) return yield* Effect.provide(list, desk)
       if (Option.isNone(options.to)) return yield* usage("say where to: hermes send --to TARGET TEXT")
       if (Option.isNone(options.text)) return yield* usage("say what: hermes send --to TARGET TEXT (- reads stdin)")
       const text = options.text.value === "-" ? yield* stdin : options.text.value
       if (text.trim() === "") return yield* failed("there is nothing in the message to send")
-      yield* send(options.to.value, text)
+      yield* Effect.provide(send(options.to.value, text), desk)
     })
-).pipe(Command.withDescription("Sends one message out."), Command.provide(desk))
+).pipe(Command.withDescription("Sends one message out."))

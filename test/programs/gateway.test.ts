@@ -1,0 +1,230 @@
+/** The built gateway, and the command beside it: through its API while it runs, refused where only one may be. */
+import { Schema } from "effect"
+import { type ChildProcess, spawn } from "node:child_process"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import * as net from "node:net"
+import { tmpdir } from "node:os"
+import path from "node:path"
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
+import { plainEnvironment } from "../../build/gateway.mjs"
+import { command, homes, json, type Ran, run } from "./support/hermes.js"
+import * as Shapes from "./support/shapes.js"
+import { asked, offered } from "./support/state.js"
+
+const home = homes()
+
+interface Started {
+  readonly child: ChildProcess
+  readonly url: string
+  readonly ended: Promise<Ran>
+}
+
+const running = new Set<ChildProcess>()
+afterAll(() => {
+  for (const child of running) child.kill("SIGKILL")
+})
+
+/** Starts a gateway and waits for the line that says where it is. */
+const start = (directory: string, env: { readonly [name: string]: string } = {}): Promise<Started> =>
+  new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [command, "gateway", "run", "--home", directory, "--port", "0"], {
+      env: { ...plainEnvironment(), ...env },
+      cwd: tmpdir()
+    })
+    running.add(child)
+    let [stdout, stderr] = ["", ""]
+    const ended = new Promise<Ran>((done) =>
+      child.once("close", (code, signal) => {
+        running.delete(child)
+        done({ code: code ?? signal, stdout, stderr })
+      })
+    )
+    child.stdout.on("data", (data: Buffer) => {
+      stdout += data.toString()
+      const url = /is ready: (http:\/\/\S+)\n/.exec(stdout)?.[1]
+      if (url !== undefined) resolve({ child, url, ended })
+    })
+    child.stderr.on("data", (data: Buffer) => (stderr += data.toString()))
+    void ended.then((ran) => reject(new Error(JSON.stringify(ran))))
+  })
+
+describe("a gateway", () => {
+  test("says where it is in one line, with the key only to a terminal, and what to set on a new home", async () => {
+    const directory = home("new")
+    const { child, ended, url } = await start(directory)
+    const detail = await fetch(`${url}/health`)
+    expect(detail.status).toBe(200)
+    child.kill("SIGTERM")
+    const { code, stdout, stderr } = await ended
+    expect(code).toBe(0)
+    expect(stdout.trim().split("\n")).toHaveLength(1)
+    const key = /^API_SERVER_KEY=(.+)$/m.exec(readFileSync(path.join(directory, ".env"), "utf8"))?.[1] ?? "none"
+    expect(stdout + stderr).not.toContain(key)
+    expect(stderr).toMatch(/HERMES_MODEL_PROVIDER[\s\S]*TELEGRAM_BOT_TOKEN/)
+    const again = await start(directory)
+    again.child.kill("SIGINT")
+    expect(await again.ended).toMatchObject({ code: 0, stderr: "" })
+  })
+
+  describe("does not start, with 78 and a reason, when", () => {
+    const refused = async (args: ReadonlyArray<string>, env: { readonly [name: string]: string } = {}) => {
+      const { code, stdout, stderr } = await run(["gateway", "run", ...args], { env })
+      expect([code, stdout]).toEqual([78, ""])
+      return stderr
+    }
+
+    test("the port is taken", async () => {
+      const server = net.createServer()
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+      const address = server.address()
+      const port = typeof address === "object" && address !== null ? address.port : 0
+      expect(await refused(["--home", home("port"), "--port", String(port)])).toContain(`port ${port}`)
+      server.close()
+    })
+
+    test("it would listen beyond this machine without names", async () => {
+      expect(await refused(["--home", home("host"), "--port", "0", "--host", "0.0.0.0"])).toContain("allowed_hosts")
+    })
+
+    test("the home is no directory, or its database is a newer program's", async () => {
+      writeFileSync(home("file"), "")
+      expect(await refused(["--home", home("file"), "--port", "0"])).toContain("--home")
+      const directory = home("newer")
+      mkdirSync(directory, { mode: 0o700 })
+      await asked(directory, "apr_one")
+      const { default: Sqlite } = await import("better-sqlite3")
+      const database = new Sqlite(path.join(directory, "state.db"))
+      database.exec("INSERT INTO migrations (migration_id, name) VALUES (9999, 'future')")
+      database.close()
+      expect(await refused(["--home", directory, "--port", "0"])).toContain("update hermes-effect")
+    })
+  })
+})
+
+describe("beside a running gateway", () => {
+  let gateway: Started | undefined
+  const directory = () => home("owned")
+  const hermes = (...args: ReadonlyArray<string>) => run([...args, "--home", directory()])
+  beforeAll(async () => {
+    gateway = await start(home("owned"))
+  })
+  afterEach(() => expect(gateway?.child.exitCode).toBeNull())
+
+  test("status tells of it, a second one is refused", async () => {
+    const status = json(await hermes("status", "--json"), Shapes.Status)
+    expect(status.gateway).toMatchObject({ running: true, url: gateway?.url, pid: gateway?.child.pid })
+    expect(status.platforms.map((platform) => platform.name)).toContain("web")
+    expect((await hermes("gateway", "status")).code).toBe(0)
+    const second = await hermes("gateway", "run", "--port", "0")
+    expect([second.code, second.stdout]).toEqual([78, ""])
+    expect(second.stderr).toContain("another gateway")
+  })
+
+  test("chat goes through it: its turn is the gateway's, in the directory of the command", async () => {
+    const asking = run(["chat", "-q", "run: pwd", "--json", "--home", directory()], { cwd: "/usr" })
+    const word = json(await asking, Shapes.Answered)
+    expect(word.text).toContain("/usr")
+    const { default: Sqlite } = await import("better-sqlite3")
+    const database = new Sqlite(path.join(directory(), "state.db"), { readonly: true })
+    expect(database.prepare("SELECT owner FROM turns WHERE id = ?").get(word.turnId)).toEqual({ owner: null })
+    database.close()
+    expect((await hermes("chat", "-z", "hello")).stdout).toContain("offline assistant")
+  })
+
+  test("questions are asked in the terminal and answered there", async () => {
+    const place = home("place")
+    mkdirSync(place)
+    const input = "run: touch yes; echo made\nyes\nrun: touch no; echo made\n\n"
+    const { code, stdout } = await run(["chat", "--home", directory()], { input, cwd: place })
+    expect(code).toBe(0)
+    expect(stdout).toContain(`in the gateway at ${gateway?.url}`)
+    expect(stdout.match(/Allow it, once\? \[y\/N\] [yn]/g)).toHaveLength(2)
+    expect([existsSync(path.join(place, "yes")), existsSync(path.join(place, "no"))]).toEqual([true, false])
+  })
+
+  test("a marker goes along: the turn that the API enters is cron's (decision 6)", async () => {
+    const env = { HERMES_CRON_SESSION: "1", HERMES_CRON_JOB_ID: "job_7" }
+    const answered = await run(["chat", "-z", "run: touch here; echo done", "--home", directory()], { env })
+    expect(answered.stdout).toContain("cron_mode")
+    // The control: without it the question is one that nobody was there for.
+    const plain = await hermes("chat", "-z", "run: touch here; echo done")
+    expect(plain.stdout).toContain("single_query_mode")
+  })
+
+  test("the desk is the gateway's", async () => {
+    const [session] = json(await hermes("sessions", "list", "--json"), Schema.Array(Shapes.Session))
+    expect((await hermes("sessions", "rename", session?.id ?? "", "Renamed")).code).toBe(0)
+    expect((await hermes("sessions", "show", "Renamed")).stdout).toContain("Renamed")
+    expect((await hermes("sessions", "delete", "Renamed")).code).toBe(0)
+    expect((await hermes("sessions", "show", "Renamed")).code).toBe(1)
+
+    const code = await offered(directory(), "99")
+    expect((await hermes("pairing", "approve", "telegram", "WRONGONE")).stderr).toContain("no open request")
+    expect((await hermes("pairing", "approve", "telegram", code)).code).toBe(0)
+    expect((await hermes("pairing", "list", "--json")).stdout).toContain('"99"')
+
+    await asked(directory(), "apr_one")
+    expect(json(await hermes("approvals", "list", "--open", "--json"), Schema.Array(Shapes.Approval))).toHaveLength(1)
+    expect((await hermes("approvals", "deny", "apr_one", "--reason", "no")).code).toBe(0)
+    expect((await hermes("approvals", "deny", "apr_one")).code).toBe(1)
+
+    const web = json(await hermes("sessions", "list", "--json"), Schema.Array(Shapes.Session))[0]?.id ?? ""
+    const elsewhere = await hermes("send", "--to", `web:${web}`, "hello", "--json")
+    expect(elsewhere.code).toBe(1)
+    const unknown = await hermes("send", "--to", "pigeon:1", "hello")
+    expect([unknown.code, unknown.stdout]).toEqual([1, ""])
+    expect(unknown.stderr).toContain("pigeon")
+    expect((await hermes("deliveries", "show", "dlv_none")).code).toBe(1)
+  })
+
+  test("with another key than the home's is told so", async () => {
+    const stranger = await run(["sessions", "list", "--home", directory()], { env: { API_SERVER_KEY: "wrong" } })
+    expect([stranger.code, stranger.stdout]).toEqual([1, ""])
+    expect(stranger.stderr).toContain("API key")
+  })
+})
+
+test("`gateway stop` ends it and waits until it is gone", async () => {
+  const directory = home("stopped")
+  const { child, ended } = await start(directory)
+  const stopped = await run(["gateway", "stop", "--home", directory])
+  expect(stopped).toMatchObject({ code: 0, stderr: "" })
+  expect(stopped.stdout).toContain(String(child.pid))
+  expect((await ended).code).toBe(0)
+  expect((await run(["gateway", "status", "--home", directory])).code).toBe(1)
+})
+
+test("after a kill -9 its address is nobody's, and the command works on the database", async () => {
+  const directory = home("killed")
+  const { child, ended } = await start(directory)
+  child.kill("SIGKILL")
+  await ended
+  expect(json(await run(["status", "--json", "--home", directory]), Shapes.Status).gateway.running).toBe(false)
+  expect((await run(["chat", "-q", "hello", "--home", directory])).stdout).toContain("offline assistant")
+})
+
+test("a gateway that starts leaves the turn of a chat beside it alone", async () => {
+  const directory = home("beside")
+  let second: Started | undefined
+  const { code, stdout } = await run(["chat", "--home", directory], {
+    when: {
+      says: "a job's output",
+      then: (child) => {
+        child.stdin?.write("run: sleep 6; echo finished\ny\n")
+        setTimeout(() => {
+          void start(directory).then((started) => {
+            second = started
+            child.stdin?.end()
+          })
+        }, 2_000)
+      }
+    }
+  })
+  expect([code, stdout.match(/finished\n```/g)?.length]).toEqual([0, 1])
+  const { default: Sqlite } = await import("better-sqlite3")
+  const database = new Sqlite(path.join(directory, "state.db"), { readonly: true })
+  expect(database.prepare("SELECT outcome, strikes FROM turns").all()).toEqual([{ outcome: "answered", strikes: 0 }])
+  database.close()
+  second?.child.kill("SIGTERM")
+  await second?.ended
+})

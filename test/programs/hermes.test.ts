@@ -1,0 +1,362 @@
+/** The built command on homes where no gateway runs: each command once right and once wrong. */
+import { Effect, Schema } from "effect"
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import path from "node:path"
+import { describe, expect, test } from "vitest"
+import { version } from "../../src/services/operation/Version.js"
+import { homes, json, run } from "./support/hermes.js"
+import * as Shapes from "./support/shapes.js"
+import { asked, offered, openTurns, within } from "./support/state.js"
+import { Database } from "../../src/services/state/Database.js"
+
+const home = homes()
+
+/** Makes a home with these lines of configuration. */
+const withConfig = (name: string, yaml: string): string => {
+  const directory = home(name)
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  writeFileSync(path.join(directory, "config.yaml"), yaml, { mode: 0o600 })
+  return directory
+}
+
+const rows = <A>(directory: string, sql: string): Promise<ReadonlyArray<A>> =>
+  within(
+    directory,
+    Effect.flatMap(Database, (database) => database.read("test", (client) => client.unsafe<A & object>(sql)))
+  )
+
+describe("the command", () => {
+  test("says its version and its commands, in plain words without a terminal", async () => {
+    expect(await run(["--version"])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" })
+    const help = await run([])
+    expect(help).toMatchObject({ code: 0, stderr: "" })
+    for (const name of ["gateway", "chat", "send", "sessions", "deliveries", "approvals", "pairing", "model", "status"])
+      expect(help.stdout).toContain(`- ${name}`)
+    expect(help.stdout).not.toContain("\u001b")
+    expect((await run(["gateway", "--help"])).stdout).toContain("stop")
+    expect((await run(["--completions", "bash"])).stdout).toContain("deliveries")
+  })
+
+  test.each([
+    [["bogus"], "hermes bogus"],
+    [["gateway", "bogus"], "hermes gateway bogus"],
+    [["gateway", "run", "--port", "abc"], "abc"],
+    [["sessions", "list", "--limit", "0"], "--limit"],
+    [["sessions", "show"], "SESSION"],
+    [["status", "more"], "more"],
+    [["send", "hello"], "--to"],
+    [["send", "--to", "web"], "say what"],
+    [["chat", "--json"], "-q"],
+    [["chat", "-q", "a", "-z", "b"], "-z"],
+    [["logs", "-f", "--json"], "--follow"],
+    [["status", "--home"], "--home"]
+  ])("used wrongly ends with 2 and one clean line: %j", async (args, says) => {
+    const { code, stdout, stderr } = await run(args, { env: { HOME: home("nobody") } })
+    expect([code, stdout]).toEqual([2, ""])
+    expect(stderr).toContain(says)
+    expect(stderr).not.toContain("_tag")
+    expect(stderr.trim().split("\n")).toHaveLength(1)
+    expect(existsSync(home("nobody/.hermes-effect"))).toBe(false)
+  })
+})
+
+describe("status", () => {
+  test("without a home says so and makes none", async () => {
+    const directory = home("none")
+    expect(json(await run(["status", "--json", "--home", directory]), Shapes.Status).gateway.running).toBe(false)
+    expect(await run(["gateway", "status", "--home", directory])).toMatchObject({ code: 1 })
+    expect(await run(["gateway", "stop"], { env: { HERMES_HOME: directory } })).toMatchObject({ code: 0 })
+    expect(existsSync(directory)).toBe(false)
+  })
+})
+
+describe("chat without a gateway", () => {
+  test("-q on a fresh home is answered by the offline assistant, and nothing is left open", async () => {
+    const directory = home("chat")
+    const answered = await run(["chat", "-q", "hello", "--home", directory])
+    expect(answered).toMatchObject({ code: 0, stderr: "" })
+    expect(answered.stdout).toContain("offline assistant")
+    expect(statSync(directory).mode & 0o777).toBe(0o700)
+    expect(await openTurns(directory)).toBe(0)
+    expect(await rows(directory, "SELECT name FROM leases")).toEqual([])
+
+    const word = json(
+      await run(["--json", "chat", "-q", "run: pwd", "--home", directory], { cwd: "/usr" }),
+      Shapes.Answered
+    )
+    expect(word).toMatchObject({ outcome: "answered" })
+    expect(word.text).toContain("/usr")
+
+    const [newest, ...others] = json(
+      await run(["sessions", "list", "--json", "--home", directory]),
+      Schema.Array(Shapes.Session)
+    )
+    expect(others).toHaveLength(1)
+    expect(newest).toMatchObject({ id: word.sessionId, source: "cli", messages: 4 })
+  })
+
+  test("-z says only the final text, also when tools ran; nobody is there to approve", async () => {
+    const directory = home("oneshot")
+    expect(await run(["chat", "-z", "run: echo there", "--home", directory])).toEqual({
+      code: 0,
+      stdout: "```\nthere\n```\n",
+      stderr: ""
+    })
+    const refused = await run(["chat", "-z", "run: touch here; echo done", "--home", directory], { cwd: home(".") })
+    expect(refused.stdout).toContain("single_query_mode")
+    expect(existsSync(home("here"))).toBe(false)
+  })
+
+  test("a marker in its environment is kept: its turn is cron's and refused what cron is refused", async () => {
+    const directory = home("marked")
+    const env = { HERMES_CRON_SESSION: "1", HERMES_CRON_JOB_ID: "job_7", HERMES_SESSION_PLATFORM: "" }
+    const answered = await run(["chat", "-z", "run: touch here; echo done", "--home", directory], { env })
+    expect(answered.stdout).toContain("cron_mode")
+    const [turn] = await rows<{ marker: string }>(directory, "SELECT marker FROM turns")
+    expect(JSON.parse(turn?.marker ?? "")).toMatchObject({ _tag: "Cron", job: "job_7" })
+  })
+
+  test("what is piped in is answered line by line, its questions too", async () => {
+    const directory = home("piped")
+    const place = home("place")
+    mkdirSync(place)
+    const input = "run: touch yes; echo made\ny\nrun: touch no; echo made\nn\n/bogus\n/sessions\n/exit\nnever said\n"
+    const { code, stdout } = await run(["chat", "--home", directory], { input, cwd: place })
+    expect(code).toBe(0)
+    expect(stdout).toContain("a job's output stays local")
+    expect(stdout).toContain("→ terminal touch yes; echo made")
+    expect(stdout.match(/Allow it, once\? \[y\/N\] [yn]/g)).toHaveLength(2)
+    expect(stdout).toContain("I don't know /bogus")
+    expect([existsSync(path.join(place, "yes")), existsSync(path.join(place, "no"))]).toEqual([true, false])
+    expect(await rows(directory, "SELECT text FROM messages WHERE text = 'never said'")).toEqual([])
+  })
+
+  test("an open question at the end of the input is a no", async () => {
+    const directory = home("unanswered")
+    const { code, stdout } = await run(["chat", "--home", directory], { input: "run: touch /tmp/never; date\n" })
+    expect(code).toBe(0)
+    expect(stdout).toContain("[y/N] n")
+  })
+
+  test("Ctrl-C ends the turn and everything that it started, and the conversation goes on", async () => {
+    const directory = home("interrupted")
+    const { code, stdout } = await run(["chat", "--home", directory], {
+      when: {
+        says: "a job's output",
+        then: (child) => {
+          child.stdin?.write("run: sleep 60; echo late\ny\n")
+          setTimeout(() => child.kill("SIGINT"), 4_000)
+          setTimeout(() => child.stdin?.end("run: echo after\n"), 4_100)
+        }
+      }
+    })
+    expect(code).toBe(0)
+    expect(stdout).toContain("(interrupted)")
+    expect(stdout).toContain("after")
+    expect(stdout).not.toContain("late\n```")
+    expect(await openTurns(directory)).toBe(0)
+  })
+})
+
+describe("looking things up", () => {
+  test("sessions are shown, renamed and deleted by id, its beginning or title", async () => {
+    const directory = home("sessions")
+    const { sessionId } = json(await run(["chat", "-q", "hello", "--json", "--home", directory]), Shapes.Answered)
+    const shown = await run(["sessions", "show", sessionId.slice(0, 12), "--home", directory])
+    expect(shown.stdout).toContain("hello")
+    expect(await run(["sessions", "rename", sessionId, "Tea", "--home", directory])).toMatchObject({ code: 0 })
+    expect(await run(["sessions", "delete", "Tea", "--json", "--home", directory])).toMatchObject({ code: 0 })
+    const gone = await run(["sessions", "show", "Tea", "--home", directory])
+    expect(gone).toMatchObject({ code: 1, stdout: "" })
+    expect(gone.stderr).toContain("no session")
+  })
+
+  test("a message out waits for a gateway as a row, split and resolved like any other", async () => {
+    const directory = home("send")
+    const env = { TELEGRAM_BOT_TOKEN: "1:secret", TELEGRAM_HOME_CHANNEL: "42" }
+    const send = (...args: ReadonlyArray<string>) => run(["send", ...args, "--home", directory], { env })
+    const { delivery } = json(await send("--to", "telegram:7", "hello", "--json"), Shapes.Send)
+    expect(delivery).toMatchObject({ platform: "telegram", chatId: "7", state: "pending", via: "explicit" })
+    expect(delivery.reason).toContain("no gateway")
+    const fromStdin = await run(["send", "--to", "telegram", "-", "--json", "--home", directory], {
+      env,
+      input: "from stdin\n"
+    })
+    expect(json(fromStdin, Shapes.Send).delivery).toMatchObject({ chatId: "42", via: "home" })
+
+    const listed = await run(["deliveries", "list", "--state", "pending", "--json", "--home", directory])
+    expect(json(listed, Schema.Array(Shapes.Delivery)).map((row) => row.chatId)).toEqual(["42", "7"])
+    const shown = await run(["deliveries", "show", delivery.id, "--home", directory])
+    expect(shown.stdout).toContain("hello")
+    expect(await run(["deliveries", "show", "dlv_none", "--home", directory])).toMatchObject({ code: 1, stdout: "" })
+
+    expect((await send("--list")).stdout).toContain("telegram:42")
+    const unknown = await send("--to", "pigeon:7", "hello")
+    expect(unknown).toMatchObject({ code: 1, stdout: "" })
+    expect(unknown.stderr).toContain("pigeon")
+    expect(await send("--to", "telegram", " ")).toMatchObject({ code: 1 })
+  })
+
+  test("questions are listed and answered once", async () => {
+    const directory = home("approvals")
+    await asked(directory, "apr_one")
+    await asked(directory, "apr_two")
+    const list = () => run(["approvals", "list", "--json", "--home", directory])
+    expect(json(await list(), Schema.Array(Shapes.Approval)).map((row) => row.state)).toEqual(["open", "open"])
+    expect(await run(["approvals", "approve", "apr_one", "--home", directory])).toMatchObject({ code: 0 })
+    expect(await run(["approvals", "deny", "apr_two", "--reason", "not now", "--home", directory])).toMatchObject({
+      code: 0
+    })
+    const answered = json(await list(), Schema.Array(Shapes.Approval))
+    expect(answered.map(({ id, state, answer, by }) => ({ id, state, answer, by }))).toEqual([
+      { id: "apr_two", state: "denied", answer: "not now", by: "owner" },
+      { id: "apr_one", state: "approved", answer: "once", by: "owner" }
+    ])
+    const again = await run(["approvals", "approve", "apr_two", "--home", directory])
+    expect(again).toMatchObject({ code: 1, stdout: "" })
+    expect(await run(["approvals", "approve", "apr_three", "--home", directory])).toMatchObject({ code: 1 })
+  })
+
+  test.each([
+    ["ls -la", 0, "allow"],
+    ["rm -r build", 10, "ask"],
+    ["hermes approvals approve apr_1", 11, "never"]
+  ])("a command is judged without being run: %s", async (line, code, verdict) => {
+    const judged = await run(["approvals", "judge", line, "--json", "--home", home("judge")])
+    expect(judged).toMatchObject({ code, stderr: "" })
+    expect(json({ ...judged, code: 0 }, Shapes.Verdict).verdict).toBe(verdict)
+  })
+
+  test("a stranger is let in by the code that he was shown, and shut out again", async () => {
+    const directory = home("pairing")
+    const code = await offered(directory, "99")
+    const pairing = (...args: ReadonlyArray<string>) => run(["pairing", ...args, "--home", directory])
+    expect((await pairing("list")).stdout).toContain("Mallory[31m (99)")
+    const wrong = await pairing("approve", "telegram", "WRONGONE")
+    expect(wrong).toMatchObject({ code: 1, stdout: "" })
+    expect(wrong.stderr).toContain("4 more wrong ones")
+    expect(await pairing("approve", "telegram", code.toLowerCase())).toMatchObject({ code: 0, stderr: "" })
+    expect((await pairing("list", "--json")).stdout).toContain('"approvedAt"')
+    expect(await pairing("revoke", "telegram", "99")).toMatchObject({ code: 0 })
+    expect(await pairing("revoke", "telegram", "99")).toMatchObject({ code: 1 })
+  })
+})
+
+describe("settings", () => {
+  test("are shown, read, changed with the file's comments kept, and checked", async () => {
+    const directory = withConfig("config", "# mine\nmodel:\n  name: one # first\n")
+    const config = (...args: ReadonlyArray<string>) => run(["config", ...args, "--home", directory])
+    expect(await config("get", "model.name")).toEqual({ code: 0, stdout: "one\n", stderr: "" })
+    expect(await config("set", "model.name", "two")).toMatchObject({ code: 0, stderr: "" })
+    expect(readFileSync(path.join(directory, "config.yaml"), "utf8")).toBe("# mine\nmodel:\n  name: two # first\n")
+    expect((await config("path")).stdout).toBe(`${path.join(directory, "config.yaml")}\n`)
+    expect((await config("show", "--json")).stdout).toContain('"from": "file"')
+    expect(await config("check")).toMatchObject({ code: 0 })
+    const refused = await config("set", "agent.max_turns", "many")
+    expect(refused).toMatchObject({ code: 1, stdout: "" })
+    expect(refused.stderr).toContain("agent.max_turns")
+    const unknown = await config("get", "model.nam")
+    expect(unknown).toMatchObject({ code: 1, stdout: "" })
+    expect(unknown.stderr).toContain("model.name")
+  })
+
+  test("that are not used are told by `config check`, and a file that is no YAML by its line", async () => {
+    const mistaken = withConfig("mistaken", "modl:\n  name: one\nagent:\n  max_turns: -3\n")
+    const checked = await run(["config", "check", "--home", mistaken])
+    expect(checked.code).toBe(1)
+    expect(checked.stdout).toMatch(/^modl: .*\nagent\.max_turns: /)
+    const broken = withConfig("broken", "model:\n  name: [one\n")
+    for (const args of [["config", "check"], ["model"], ["gateway", "run", "--port", "0"]]) {
+      const { code, stdout, stderr } = await run([...args, "--home", broken])
+      expect([code, stdout]).toEqual([78, ""])
+      expect(stderr).toMatch(/config\.yaml:\d+:\d+: /)
+    }
+  })
+
+  test("the model is shown and set, provider and all", async () => {
+    const directory = home("model")
+    expect((await run(["model", "--home", directory])).stdout).toContain("offline/")
+    expect(await run(["model", "--provider", "openai-compatible", "qwen3", "--home", directory])).toMatchObject({
+      code: 0
+    })
+    const shown = await run(["model", "--json", "--home", directory])
+    expect(JSON.parse(shown.stdout)).toMatchObject({ provider: "openai-compatible", model: "qwen3", fallbacks: [] })
+    expect(await run(["model", "--provider", "nobody", "x", "--home", directory])).toMatchObject({ code: 2 })
+  })
+
+  test("doctor ends with 1 when it finds something and says what to do", async () => {
+    const directory = home("doctor")
+    const none = await run(["doctor", "--home", directory])
+    expect(none.code).toBe(1)
+    expect(none.stdout).toContain("there is no home")
+    await run(["chat", "-q", "hello", "--home", directory])
+    const env = { API_SERVER_PORT: "0" }
+    expect(await run(["doctor", "--home", directory], { env })).toMatchObject({ code: 0, stderr: "" })
+    writeFileSync(path.join(directory, "state.db"), "no database at all")
+    const damaged = await run(["doctor", "--json", "--home", directory], { env })
+    expect(damaged.code).toBe(1)
+    expect(JSON.parse(damaged.stdout)).toMatchObject({ ok: false })
+    expect(damaged.stdout).toContain("restore a backup")
+  })
+
+  test("the log is shown from its end, foreign control characters left out", async () => {
+    const directory = home("logs")
+    mkdirSync(path.join(directory, "logs"), { recursive: true, mode: 0o700 })
+    const line = (message: string) => JSON.stringify({ time: "2026-01-02T03:04:05.000Z", level: "INFO", message, n: 1 })
+    writeFileSync(
+      path.join(directory, "logs/hermes.log"),
+      `${line("first")}\n${line("second")}\n${line("third\u001b]0;x")}\nnot json\n`
+    )
+    const shown = await run(["logs", "-n", "3", "--home", directory])
+    expect(shown.stdout).toMatch(/^\S+ \S+ info second n=1\n\S+ \S+ info third\]0;x n=1\nnot json\n$/)
+    expect(JSON.parse((await run(["logs", "--json", "--home", directory])).stdout)).toHaveLength(4)
+    expect((await run(["logs", "--home", home("nolog")])).stdout).toContain("Nothing was logged")
+  })
+})
+
+describe("inside a turn (decision 29)", () => {
+  const spellings = [
+    { HERMES_SESSION_KEY: "agent:main:telegram:dm:7" },
+    { HERMES_SESSION_PLATFORM: "" },
+    { HERMES_SESSION_ID: "ses_1" },
+    { HERMES_CRON_SESSION: "1" },
+    { HERMES_CRON_SESSION: "" }
+  ] as const
+
+  test("what only the owner may do is refused and says why, however the environment spells it", async () => {
+    const directory = home("inside")
+    await asked(directory, "apr_one")
+    const code = await offered(directory, "99")
+    const some = [
+      ["approvals", "approve", "apr_one"],
+      ["pairing", "approve", "telegram", code],
+      ["config", "set", "approvals.mode", "off"]
+    ]
+    const all = [
+      ...some,
+      ["approvals", "deny", "apr_one"],
+      ["pairing", "revoke", "telegram", "98"],
+      ["config", "set", "security.anything", "off"],
+      ["config", "set", "platforms.telegram.allowed_users", "[99]"],
+      ["config", "set", "gateway.allow_all_users", "true"]
+    ]
+    for (const env of spellings) {
+      const calls = env === spellings[0] ? all : some
+      const refused = await Promise.all(calls.map((args) => run([...args, "--home", directory], { env })))
+      for (const { code: exit, stdout, stderr } of refused) {
+        expect([env, exit, stdout]).toEqual([env, 1, ""])
+        expect(stderr).toContain("inside a turn")
+      }
+    }
+    expect(await rows(directory, "SELECT state FROM approvals")).toEqual([{ state: "open" }])
+    expect(await rows(directory, "SELECT user_id FROM paired_users")).toEqual([])
+    expect(existsSync(path.join(directory, "config.yaml"))).toBe(false)
+    // The control: other calls are answered there, and these ones elsewhere.
+    const [list, approve, pair] = await Promise.all([
+      run(["approvals", "list", "--home", directory], { env: spellings[0] }),
+      run(["approvals", "approve", "apr_one", "--home", directory]),
+      run(["pairing", "approve", "telegram", code, "--home", directory])
+    ])
+    expect([list?.code, approve?.code, pair?.code]).toEqual([0, 0, 0])
+  })
+})
