@@ -3,6 +3,7 @@ import type { SessionId } from "../../services/session/Session.js"
 import { type Message, type StoredMessage, ToolCallPart, Transcript } from "../../services/session/Transcript.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import * as Rows from "./Rows.js"
+import { makeTranscriptMemory, type Remembered } from "./TranscriptMemory.js"
 
 const Calls = Schema.parseJson(Schema.Array(ToolCallPart))
 const encodeCalls = Schema.encode(Calls)
@@ -76,10 +77,13 @@ const valuesOf = (message: Message) =>
     }
   })
 
+const Standing = Rows.first(Schema.Struct({ count: Schema.Number, sum: Schema.Number }))
+
 const Inserted = Rows.all(Schema.Struct({ id: Schema.Number }))
 
 const make = Effect.gen(function* () {
   const database = yield* Database
+  const memory = makeTranscriptMemory()
   return Transcript.of({
     append: (sessionId, turnId, messages) =>
       Effect.gen(function* () {
@@ -98,13 +102,29 @@ const make = Effect.gen(function* () {
         return inserted.map((row) => row.id).toSorted((a, b) => a - b)
       }),
     load: (sessionId: SessionId) =>
-      database.read("transcript.load", (sql) =>
-        Effect.map(
-          decode(sql`SELECT ${sql.literal(columns)} FROM messages WHERE session_id = ${sessionId} AND active = 1
-            ORDER BY id`),
-          (rows) => rows.map(storedOf)
-        )
-      ),
+      database.read("transcript.load", (sql) => {
+        /** Live rows after `id`. */
+        const after = (id: number) =>
+          Effect.map(
+            decode(sql`SELECT ${sql.literal(columns)} FROM messages
+              WHERE session_id = ${sessionId} AND active = 1 AND id > ${id} ORDER BY id`),
+            (rows) => rows.map(storedOf)
+          )
+        const stands = ({ count, lastId, sum }: Remembered) =>
+          Effect.map(
+            Standing(sql`SELECT count(*) AS count, total(id) AS sum FROM messages
+              WHERE session_id = ${sessionId} AND active = 1 AND id <= ${lastId}`),
+            (now) => now !== null && now.count === count && now.sum === sum
+          )
+        const known = memory.get(sessionId)
+        const rows =
+          known === null
+            ? after(0)
+            : Effect.flatMap(stands(known), (same) =>
+                same ? Effect.map(after(known.lastId), (fresh) => known.rows.concat(fresh)) : after(0)
+              )
+        return Effect.tap(rows, (all) => Effect.sync(() => memory.keep(sessionId, all)))
+      }),
     page: Effect.fn("Transcript.page")(
       (sessionId: SessionId, options: { readonly limit: number; readonly beforeId?: number }) =>
         database.read("transcript.page", (sql) =>

@@ -1,0 +1,73 @@
+/**
+ * The decoded rows of the transcripts that were read last. A row never changes once it is written, it only stops being
+ * live; so what was decoded stays true while the same rows are live, which their count and the sum of their ids tell.
+ * Without it each turn of a long conversation decodes all of it again, which costs more than the rest of the turn.
+ */
+import type { StoredMessage } from "../../services/session/Transcript.js"
+
+/** Rows of all sessions together, and their text in UTF-16 units: some megabytes at most. */
+const mostRows = 20_000
+const mostText = 2_000_000
+
+export interface Remembered {
+  readonly rows: ReadonlyArray<StoredMessage>
+  readonly count: number
+  readonly lastId: number
+  /** Of the ids. */
+  readonly sum: number
+  readonly text: number
+}
+
+const lengthOf = ({ message }: StoredMessage): number =>
+  message._tag === "assistant"
+    ? message.toolCalls.reduce(
+        (sum, call) => sum + call.arguments.length,
+        message.text.length + (message.reasoning?.length ?? 0)
+      )
+    : message.text.length
+
+const remembered = (rows: ReadonlyArray<StoredMessage>): Remembered => {
+  let sum = 0
+  let text = 0
+  for (const row of rows) {
+    sum += row.id
+    text += lengthOf(row)
+  }
+  return { rows, count: rows.length, lastId: rows.at(-1)?.id ?? 0, sum, text }
+}
+
+export interface TranscriptMemory {
+  readonly get: (sessionId: string) => Remembered | null
+  /** Forgets what was kept longest ago where there is too much. */
+  readonly keep: (sessionId: string, rows: ReadonlyArray<StoredMessage>) => void
+}
+
+export const makeTranscriptMemory = (): TranscriptMemory => {
+  const sessions = new Map<string, Remembered>()
+  let rowsHeld = 0
+  let textHeld = 0
+
+  const forget = (sessionId: string): void => {
+    const old = sessions.get(sessionId)
+    if (old === undefined) return
+    sessions.delete(sessionId)
+    rowsHeld -= old.count
+    textHeld -= old.text
+  }
+
+  return {
+    get: (sessionId) => sessions.get(sessionId) ?? null,
+    keep: (sessionId, rows) => {
+      forget(sessionId)
+      const entry = remembered(rows)
+      if (entry.count > mostRows || entry.text > mostText) return
+      sessions.set(sessionId, entry)
+      rowsHeld += entry.count
+      textHeld += entry.text
+      for (const oldest of sessions.keys()) {
+        if (rowsHeld <= mostRows && textHeld <= mostText) return
+        forget(oldest)
+      }
+    }
+  }
+}
