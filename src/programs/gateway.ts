@@ -94,7 +94,9 @@ export const program = (options: Options) =>
     Layer.provideMerge(layer),
     Layer.provideMerge(edges.foundation),
     Layer.provideMerge(lock),
-    Layer.provideMerge(machine(options))
+    Layer.provideMerge(machine(options)),
+    // Nobody reads spans here; their names stay in what a failure says.
+    Layer.provide(Layer.setTracerEnabled(false))
   )
 
 /** 0: all work ended; 1: some was cut; 75: start me again (contract §2). */
