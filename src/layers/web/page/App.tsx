@@ -47,6 +47,7 @@ export const App = ({ store, desk }: { readonly store: Store; readonly desk: Des
   const menuButton = useRef<HTMLButtonElement>(null)
   const session = currentSession(state)
   const { blocks, busy } = useBlocks(state)
+  const connection = state.access === "unknown" && state.connection === "open" ? "connecting" : state.connection
   const title = session === null ? "New conversation" : titleOf(session)
 
   useEffect(() => desk.start(), [desk])
@@ -96,8 +97,8 @@ export const App = ({ store, desk }: { readonly store: Store; readonly desk: Des
           {unread === 0 ? null : <span class="dot" />}
         </button>
         <h1>{title}</h1>
-        <p class={`connection ${state.connection}`} role="status">
-          {connections[state.connection]}
+        <p class={`connection ${connection}`} role="status">
+          {connections[connection]}
         </p>
         {session === null ? null : (
           <button

@@ -41,6 +41,9 @@ export const added = (asides: ReadonlyArray<Aside>, aside: Aside): ReadonlyArray
 export const waits = (said: Said): boolean =>
   said.state === "sending" || said.state === "sent" || said.state === "unsent"
 
+/** The message within a command that sends one. */
+const message = (text: string): string => text.replace(/^\/(?:queue|q|steer)\s+/i, "").trim()
+
 /** What was said is a row now: each row stands for one of the messages with its text. */
 export const withoutStored = (
   asides: ReadonlyArray<Aside>,
@@ -50,7 +53,9 @@ export const withoutStored = (
   const stored = rows.filter((row) => row.role === "user")
   const left = asides.filter((aside) => {
     if (aside.kind !== "said" || aside.sessionId !== sessionId || !waits(aside)) return true
-    const index = stored.findIndex((row) => (row.id > aside.after || aside.after === atEnd) && row.text === aside.text)
+    const index = stored.findIndex(
+      (row) => (row.id > aside.after || aside.after === atEnd) && row.text === message(aside.text)
+    )
     if (index < 0) return true
     stored.splice(index, 1)
     return false

@@ -4,13 +4,17 @@ import { Refused, Unreachable } from "./gateway.js"
 import * as place from "./place.js"
 import { currentSession } from "./state.js"
 import type { Store } from "./store.js"
-import { listen } from "./stream.js"
+import { listen, type Listening } from "./stream.js"
 
 /** Lists change in bursts. */
 const soonMillis = 250
 
 const newId = (): string =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("")
+
+const wrongKey = "This is not the key of this gateway. A key that was changed is not good any more."
+
+const told = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 const isUnauthorized = (error: unknown): boolean => error instanceof Refused && error.status === 401
 
@@ -35,13 +39,17 @@ export interface Desk {
 export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
   /** The tab's return address: what comes later finds the tab that asked (gateway.md 1.2). */
   const tab = newId()
-  let silence = (): void => undefined
+  /** What was read in one tab is read in the others. */
+  const marks = new BroadcastChannel("hermes read")
+  let listening: Listening | null = null
   let creating: Promise<gateway.Session> | null = null
   let hasPlace = false
   let listTimer: ReturnType<typeof setTimeout> | undefined
 
   const leave = (problem: string | null): void => {
-    silence()
+    listening?.stop()
+    listening = null
+    hasPlace = false
     dispatch({ type: "access", access: "out", problem })
   }
 
@@ -51,7 +59,7 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
       return await work()
     } catch (error) {
       if (isUnauthorized(error)) leave(null)
-      else dispatch({ type: "problem", problem: error instanceof Error ? error.message : String(error) })
+      else dispatch({ type: "problem", problem: told(error) })
       return null
     }
   }
@@ -84,7 +92,8 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
   }
 
   const markRead = async (id: string): Promise<void> => {
-    if (!document.hidden) await quietly(() => gateway.markRead(id))
+    if (document.hidden || (await quietly(() => gateway.markRead(id))) === null) return
+    marks.postMessage(id)
   }
 
   const openApprovals = () => {
@@ -144,6 +153,7 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
         dispatch({ type: "sending", id, state: "refused", problem: error.message })
       else dispatch({ type: "sending", id, state: "unsent" })
       if (isUnauthorized(error)) leave(null)
+      else if (error instanceof Unreachable) listening?.check()
     }
   }
 
@@ -156,8 +166,11 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
     const health = await quietly(() => gateway.health())
     if (health === null) return
     await Promise.all([loadSessions(), quietly(approvals)])
-    const id = hasPlace ? state().current : await firstPlace()
+    const first = hasPlace || state().current !== null ? null : await firstPlace()
     hasPlace = true
+    // Whoever has begun to talk meanwhile stays where they are.
+    const isBegun = state().asides.some(({ sessionId }) => sessionId === "")
+    const id = state().current ?? (isBegun ? null : first)
     await show(id, false)
     const running = health.conversations.flatMap(({ sessionKey, turnId, startedAt }) =>
       turnId === null ? [] : [{ sessionKey, turnId, startedAt: Date.parse(startedAt ?? "") || Date.now() }]
@@ -168,6 +181,8 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
   }
 
   const onEvent = (event: gateway.Event): void => {
+    // Where the person was before the conversation moved.
+    const left = event._tag === "session.changed" ? currentSession(state()) : null
     happened(event)
     switch (event._tag) {
       case "turn.ended":
@@ -178,17 +193,15 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
         loadSessionsSoon()
         if (event.sessionId === state().current) void markRead(event.sessionId)
         return
-      case "session.changed": {
-        const session = currentSession(state())
-        if (event.sessionKey !== session?.key || session.endedAt !== null) return loadSessionsSoon()
+      case "session.changed":
+        if (left === null || event.sessionKey !== left.key || left.endedAt !== null) return loadSessionsSoon()
         return void loadSessions().then(() => show(event.sessionId, true))
-      }
     }
   }
 
   const follow = (): void => {
-    silence()
-    silence = listen({
+    listening?.stop()
+    listening = listen({
       event: onEvent,
       opened: () => {
         dispatch({ type: "connection", connection: "open" })
@@ -201,15 +214,11 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
 
   const signIn = async (key: string): Promise<void> => {
     try {
+      // No header could carry any other.
+      if (!/^[\x21-\x7e]+$/.test(key)) return leave(wrongKey)
       await gateway.exchange(key)
     } catch (error) {
-      return leave(
-        isUnauthorized(error)
-          ? "This is not the key of this gateway. A key that was changed is not good any more."
-          : error instanceof Error
-            ? error.message
-            : String(error)
-      )
+      return leave(isUnauthorized(error) ? wrongKey : told(error))
     }
     dispatch({ type: "access", access: "unknown" })
     follow()
@@ -228,10 +237,12 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
         if (location.hash.startsWith("#key=")) arrive()
         else if (state().access === "in" && named !== state().current) void show(named, false)
       })
+      marks.onmessage = ({ data }: MessageEvent<string>) => dispatch({ type: "read", id: data })
       arrive()
       return () => {
+        marks.close()
         forget()
-        silence()
+        listening?.stop()
       }
     },
     signIn,

@@ -19,6 +19,7 @@ export type Action =
   | { readonly type: "sessions"; readonly sessions: ReadonlyArray<Session> }
   /** A session as it is now: new, or renamed. */
   | { readonly type: "session"; readonly session: Session }
+  | { readonly type: "read"; readonly id: string }
   | { readonly type: "removed"; readonly id: string }
   | { readonly type: "opened"; readonly id: string | null }
   /** The conversation that the messages without one wait for. */
@@ -34,6 +35,9 @@ export type Action =
   | { readonly type: "problem"; readonly problem: string | null }
   | { readonly type: "events"; readonly events: ReadonlyArray<Event> }
 
+const read = (sessions: ReadonlyArray<Session>, id: string | null): ReadonlyArray<Session> =>
+  sessions.map((session) => (session.id === id && session.unread ? { ...session, unread: false } : session))
+
 const opened = (state: State, id: string | null): State =>
   id === state.current
     ? { ...state, problem: null }
@@ -45,7 +49,7 @@ const opened = (state: State, id: string | null): State =>
         loading: id !== null,
         problem: null,
         turns: state.turns.filter((turn) => turn.outcome === null),
-        sessions: state.sessions.map((session) => (session.id === id ? { ...session, unread: false } : session))
+        sessions: read(state.sessions, id)
       }
 
 /** Which turns run now. What was missed of a turn cannot be told from what was seen, so such a turn is seen anew. */
@@ -119,6 +123,8 @@ export const reduce = (state: State, action: Action): State => {
       return { ...state, sessions: action.sessions }
     case "session":
       return withSession(state, action.session)
+    case "read":
+      return { ...state, sessions: read(state.sessions, action.id) }
     case "removed":
       return removed(state, action.id)
     case "opened":

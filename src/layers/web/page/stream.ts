@@ -15,8 +15,14 @@ export interface Listener {
   readonly refused: () => void
 }
 
+export interface Listening {
+  /** Sees whether the connection is what it seems to be. */
+  readonly check: () => void
+  readonly stop: () => void
+}
+
 /** Listens until it is told to stop. A tab that nobody looks at gives its connection to the one that is looked at. */
-export const listen = (on: Listener): (() => void) => {
+export const listen = (on: Listener): Listening => {
   const tabs = new BroadcastChannel("hermes")
   let source: EventSource | null = null
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -51,27 +57,28 @@ export const listen = (on: Listener): (() => void) => {
     failures += 1
   }
 
-  /** An event source does not say why it was refused. */
+  /** Is anybody there, and does the cookie still do? An event source says neither. */
   const check = async (): Promise<void> => {
     const problem = await health().then(
       () => null,
       (error: unknown) => error
     )
-    if (ended || source !== null) return
-    if (problem === null) return connect()
+    if (ended) return
     if (problem instanceof Refused && problem.status === 401) return on.refused()
-    on.lost()
-    retry()
+    if (problem !== null) {
+      on.lost()
+      return retry()
+    }
+    if (source?.readyState === EventSource.OPEN) on.opened()
+    else if (source === null) connect()
   }
 
   const wake = (): void => {
     failures = 0
-    if (source === null || source.readyState !== EventSource.OPEN) {
-      drop()
-      void check()
-    } else if (Date.now() - seenAt > sleptMillis) connect()
-    else on.opened()
+    // A connection over which somebody slept looks open and may not be.
+    if (Date.now() - seenAt > sleptMillis || source?.readyState !== EventSource.OPEN) drop()
     seenAt = Date.now()
+    void check()
   }
 
   const look = setInterval(() => {
@@ -86,14 +93,19 @@ export const listen = (on: Listener): (() => void) => {
   }
   document.addEventListener("visibilitychange", shown)
   window.addEventListener("online", wake)
+  window.addEventListener("offline", wake)
   void check()
 
-  return () => {
-    ended = true
-    drop()
-    clearInterval(look)
-    tabs.close()
-    document.removeEventListener("visibilitychange", shown)
-    window.removeEventListener("online", wake)
+  return {
+    check: wake,
+    stop: () => {
+      ended = true
+      drop()
+      clearInterval(look)
+      tabs.close()
+      document.removeEventListener("visibilitychange", shown)
+      window.removeEventListener("online", wake)
+      window.removeEventListener("offline", wake)
+    }
   }
 }

@@ -193,6 +193,8 @@ export interface Tab {
   readonly page: Page
   /** Faults and refused loads since it was opened. */
   readonly faults: ReadonlyArray<string>
+  /** Forgets the faults so far, when they were meant. */
+  readonly forgive: () => void
   readonly close: () => Promise<void>
 }
 
@@ -207,7 +209,7 @@ export const openTab = async (page: Page): Promise<Tab> => {
       console.error(`refused by the policy: ${event.violatedDirective} ${event.blockedURI}`)
     )
   })
-  return { page, faults, close: () => page.context().close() }
+  return { page, faults, forgive: () => void faults.splice(0), close: () => page.context().close() }
 }
 
 /** A browser of a person of its own: nothing of other tabs is in it. */

@@ -1,0 +1,792 @@
+/** The page in Chromium, before the built gateway and a model that does what it is told. */
+import { readFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import process from "node:process"
+import { setTimeout as sleep } from "node:timers/promises"
+import type { Browser, Locator, Page } from "playwright-core"
+import { afterAll, afterEach, assert, beforeAll, describe, it } from "vitest"
+import { fresh } from "../../../../build/fresh.mjs"
+import { callsTools, type ModelServerReply, says, streams } from "../../../../src/testing/ModelServer.js"
+import * as Stage from "./stage.js"
+
+const patience = 120_000
+const required = process.env["REQUIRE_CHROMIUM"] === "1"
+const name = "the page in Chromium"
+
+const key = "the-key-of-the-page"
+const attack = `<img src=x onerror="window.harmed=1"><script>window.harmed=1</script>`
+
+const words = (count: number): ReadonlyArray<string> =>
+  Array.from({ length: count }, (_, index) => `${index === 0 ? "" : " "}word${index + 1}`)
+
+const touch = (command: string) => callsTools([{ name: "terminal", arguments: { command } }])
+
+/** What the model does is what the message says. */
+const reply = ({ answers, text }: Stage.Asked): ModelServerReply => {
+  const [, verb = "", rest = ""] = /^(\w+)\s*([\s\S]*)$/.exec(text) ?? []
+  switch (verb) {
+    case "count":
+      return streams(words(Number(rest)), { every: "60 millis" })
+    case "slowly":
+      return streams(words(3), { every: "500 millis" })
+    case "say":
+      return says(rest)
+    case "do":
+      return answers === 0 ? touch(rest) : says("That is all.")
+    case "look":
+      return answers === 0
+        ? callsTools([{ name: "terminal", arguments: { command: "ls -a" } }], "Let me look.")
+        : says("I have looked.")
+    case "delegate":
+      return answers === 0
+        ? callsTools([
+            {
+              name: "delegate_task",
+              arguments: { tasks: [{ goal: "slowly, the first" }, { goal: "look, the second" }] }
+            }
+          ])
+        : says("Both are back.")
+    case "attack":
+      return answers === 0
+        ? callsTools([{ name: "terminal", arguments: { command: "cat evil.html" } }], attack)
+        : says(`${attack}\n\n\`${attack}\`\n\n[a link](javascript:alert(1)) [<b>x</b>](https://example.org/"onx=1)`)
+    default:
+      return says(`You said: ${text}`)
+  }
+}
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
+
+/** What axe finds that is serious or worse. */
+const seriousIn = async (page: Page): Promise<ReadonlyArray<string>> => {
+  await page.evaluate(axeSource)
+  return page.evaluate(async () => {
+    const { axe } = window as unknown as { axe: typeof import("axe-core") }
+    const { violations } = await axe.run(document, { preload: false })
+    return violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 120)} ${node.failureSummary ?? ""}`))
+  })
+}
+
+/** Nothing serious, in the light and in the dark. */
+const isAccessible = async (page: Page): Promise<void> => {
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme })
+    assert.deepStrictEqual(await seriousIn(page), [])
+  }
+  await page.emulateMedia({ colorScheme: null })
+}
+
+/** Pictures for a person to look at: only where a folder for them is named. */
+const picture = async (page: Page, title: string): Promise<void> => {
+  const folder = process.env["PAGE_PICTURES"]
+  if (folder === undefined) return
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme })
+    await page.screenshot({ path: `${folder}/${title}-${colorScheme}.png` })
+  }
+  await page.emulateMedia({ colorScheme: null })
+}
+
+const eventually = async (what: string, holds: () => Promise<boolean>): Promise<void> => {
+  const deadline = Date.now() + 20_000
+  while (!(await holds())) {
+    if (Date.now() > deadline) assert.fail(`not within 20 s: ${what}`)
+    await sleep(25)
+  }
+}
+
+/** A person in front of a tab. */
+const person = (page: Page) => {
+  const message = page.getByRole("textbox", { name: "Message" })
+  const log = page.getByRole("log")
+  const mine = log.getByRole("article", { name: "You" })
+  const answers = log.getByRole("article", { name: /^Hermes/ })
+  const stop = page.getByRole("button", { name: "Stop" })
+  const list = page.getByRole("navigation", { name: "Conversations" })
+  return {
+    page,
+    message,
+    log,
+    mine,
+    answers,
+    stop,
+    list,
+    question: log.getByRole("region", { name: /^May I run this/ }),
+    status: page.locator("header [role=status]"),
+    say: async (text: string) => {
+      await message.fill(text)
+      await message.press("Enter")
+    },
+    begin: () => list.getByRole("button", { name: "New conversation" }).click(),
+    reads: (text: string) => log.getByText(text, { exact: true }).last().waitFor(),
+    rests: () => stop.waitFor({ state: "hidden" }),
+    conversation: () => new URLSearchParams(new URL(page.url()).hash.slice(1)).get("conversation"),
+    hasFocus: (locator: Locator) => locator.evaluate((element) => element === document.activeElement)
+  }
+}
+type Person = ReturnType<typeof person>
+
+if (Stage.browserPath === null && !required) {
+  describe.skip(`${name}: there is no Chromium on this machine (REQUIRE_CHROMIUM=1 makes that a failure)`, () => {
+    it("is tested where there is one", () => assert.fail())
+  })
+} else {
+  describe(name, () => {
+    let browser: Browser
+    const tabs: Array<Stage.Tab> = []
+    const homes: Array<Stage.Home> = []
+
+    const tab = async (options?: Parameters<typeof Stage.newTab>[1]): Promise<Stage.Tab> => {
+      const opened = await Stage.newTab(browser, options)
+      tabs.push(opened)
+      return opened
+    }
+
+    const home = (): Stage.Home => {
+      const made = Stage.makeHome()
+      homes.push(made)
+      return made
+    }
+
+    beforeAll(async () => {
+      if (Stage.browserPath === null) throw new Error("REQUIRE_CHROMIUM=1, and there is no Chromium on this machine")
+      await fresh("bin", "page")
+      browser = await Stage.launchBrowser(Stage.browserPath)
+    }, 300_000)
+
+    afterEach(async () => {
+      const faults = tabs.flatMap((opened) => opened.faults)
+      await Promise.all(tabs.splice(0).map((opened) => opened.close()))
+      assert.deepStrictEqual(faults, [])
+    }, patience)
+
+    afterAll(async () => {
+      await browser?.close()
+      for (const made of homes) made.remove()
+    }, patience)
+
+    it(
+      "takes a newcomer from the printed address to an answer, and knows them again without the key",
+      async () => {
+        const owner = home()
+        const gateway = await Stage.startGateway(owner, {
+          terminal: true,
+          environment: { HERMES_MODEL_PROVIDER: "offline" }
+        })
+        try {
+          const { page } = await tab()
+          const me = person(page)
+          assert.include(gateway.address, "#key=")
+          await page.goto(gateway.address)
+          await me.message.waitFor()
+          assert.strictEqual(page.url(), `${gateway.url}/`)
+          assert.isFalse(await page.evaluate((secret) => document.cookie.includes(secret), Stage.keyOf(owner)))
+          assert.strictEqual(await page.evaluate(() => document.cookie), "")
+          await picture(page, "welcome")
+          await isAccessible(page)
+          assert.isTrue(await me.hasFocus(me.message))
+          await page.keyboard.type("hello")
+          await page.keyboard.press("Enter")
+          await me.log.getByText("I am the built-in offline assistant").waitFor()
+          await picture(page, "hello")
+
+          const there = me.conversation()
+          assert.isNotNull(there)
+          await page.reload()
+          await me.log.getByText("I am the built-in offline assistant").waitFor()
+          assert.strictEqual(me.conversation(), there)
+          assert.strictEqual(await me.mine.count(), 1)
+          await page.goto(`${gateway.url}/`)
+          await me.log.getByText("I am the built-in offline assistant").waitFor()
+          assert.strictEqual((await page.goto(`${gateway.url}/docs`))?.status(), 200)
+
+          const stranger = await tab()
+          await stranger.page.goto(`${gateway.url}/#key=wrong`)
+          const wrong = stranger.page.getByRole("alert")
+          await wrong.getByText("not the key of this gateway").waitFor()
+          assert.strictEqual(stranger.page.url(), `${gateway.url}/`)
+          await picture(stranger.page, "sign-in")
+          await isAccessible(stranger.page)
+          await stranger.page.keyboard.type("also wrong — ключ")
+          await stranger.page.keyboard.press("Enter")
+          await wrong.getByText("not the key of this gateway").waitFor()
+          await stranger.page.getByLabel("Key").fill(` ${Stage.keyOf(owner)} `)
+          await stranger.page.keyboard.press("Enter")
+          await person(stranger.page).log.getByText("I am the built-in offline assistant").waitFor()
+        } finally {
+          await gateway.stop()
+        }
+      },
+      patience
+    )
+
+    describe("with a model", () => {
+      let model: Stage.Model
+      let gateway: Stage.Gateway
+      const owner = Stage.makeHome()
+      homes.push(owner)
+
+      const start = async (port?: number, withKey = key): Promise<Stage.Gateway> => {
+        Stage.fill(owner, withKey, "display:\n  busy_input_mode: queue\n")
+        return Stage.startGateway(owner, { environment: model.environment, ...(port === undefined ? {} : { port }) })
+      }
+
+      /** The API as a program uses it. */
+      const ask = async (method: string, path: string, body?: unknown): Promise<unknown> => {
+        const answer = await fetch(`${gateway.url}${path}`, {
+          method,
+          headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) })
+        })
+        assert.isTrue(answer.ok, `${method} ${path}: ${answer.status}`)
+        const text = await answer.text()
+        return text === "" ? null : JSON.parse(text)
+      }
+
+      const newSession = async (title: string): Promise<string> =>
+        (((await ask("POST", "/api/sessions", { title })) ?? {}) as { readonly id: string }).id
+
+      /** A person in a conversation that begins. */
+      const enter = async (options?: Parameters<typeof Stage.newTab>[1]): Promise<Person> => {
+        const { page } = await tab(options)
+        await page.goto(`${gateway.url}/#key=${key}`)
+        const me = person(page)
+        await me.status.getByText("connected").waitFor({ state: "attached" })
+        await me.message.waitFor()
+        if (me.conversation() !== null) {
+          if (!(await me.list.isVisible())) await page.getByRole("button", { name: "Conversations" }).click()
+          await me.begin()
+        }
+        await me.log.getByText("What can I do for you?").waitFor()
+        return me
+      }
+
+      beforeAll(async () => {
+        model = await Stage.startModel(reply)
+        gateway = await start()
+      }, patience)
+
+      afterAll(async () => {
+        await gateway?.stop()
+        await model?.stop()
+      }, patience)
+
+      it(
+        "shows an answer as it grows, and nothing moves but its end",
+        async () => {
+          const me = await enter()
+          await me.say("count 40")
+          const tops = () =>
+            me.log.evaluate((log) => {
+              const top = (element: Element | null) =>
+                element === null
+                  ? null
+                  : Math.round(element.getBoundingClientRect().top - log.getBoundingClientRect().top + log.scrollTop)
+              const [question, answer] = log.querySelectorAll("article")
+              return { question: top(question ?? null), answer: top(answer ?? null), box: log.clientHeight }
+            })
+          await me.answers.getByText("word1").waitFor()
+          const seen: Array<{ readonly length: number; readonly tops: string }> = []
+          while (await me.stop.isVisible()) {
+            seen.push({
+              length: (await me.answers.first().innerText()).length,
+              tops: JSON.stringify(await tops())
+            })
+            await sleep(80)
+          }
+          seen.push({ length: (await me.answers.first().innerText()).length, tops: JSON.stringify(await tops()) })
+          assert.isAtLeast(new Set(seen.map(({ length }) => length)).size, 5)
+          assert.isTrue(seen.every(({ length }, index) => index === 0 || (seen[index - 1]?.length ?? 0) <= length))
+          assert.deepStrictEqual([...new Set(seen.map((look) => look.tops))].length, 1, JSON.stringify(seen))
+          assert.strictEqual(await me.answers.first().innerText(), words(40).join(""))
+          await me.page.reload()
+          await me.reads(words(40).join(""))
+          assert.strictEqual(JSON.stringify(await tops()), seen.at(-1)?.tops)
+        },
+        patience
+      )
+
+      it(
+        "goes on where it is when it is opened in the middle of an answer",
+        async () => {
+          const me = await enter()
+          await me.say("count 60")
+          await me.answers.getByText("word5").waitFor()
+          await me.page.reload()
+          await me.stop.waitFor()
+          assert.strictEqual(await me.mine.count(), 1)
+          await me.reads(words(60).join(""))
+          await me.rests()
+          assert.strictEqual(await me.answers.count(), 1)
+        },
+        patience
+      )
+
+      it(
+        "shows tools and their output, in the order of the words around them",
+        async () => {
+          const me = await enter()
+          await me.say("look around")
+          await me.reads("I have looked.")
+          await me.rests()
+          const answer = me.answers.first()
+          const tool = answer.getByRole("group")
+          assert.match(await answer.innerText(), /^Let me look\.\n[\s\S]*terminal[\s\S]*ls -a[\s\S]*I have looked\.$/)
+          await tool.getByText("terminal").click()
+          await tool.locator("pre").getByText("..").waitFor()
+          await picture(me.page, "tool")
+          await isAccessible(me.page)
+          await me.page.reload()
+          await me.reads("I have looked.")
+          assert.match(await answer.innerText(), /^Let me look\.\n[\s\S]*terminal[\s\S]*ls -a[\s\S]*I have looked\.$/)
+        },
+        patience
+      )
+
+      it(
+        "asks before it acts: approved it runs, denied it does not, by keyboard alone",
+        async () => {
+          const me = await enter()
+          await me.say("do touch approved.txt")
+          await me.question.getByText("touch approved.txt").waitFor()
+          const tool = me.answers.first().getByRole("group")
+          await tool.getByText(", running").waitFor({ state: "attached" })
+          await picture(me.page, "question")
+          await isAccessible(me.page)
+          const approve = me.question.getByRole("button", { name: "Approve" })
+          assert.isTrue(await me.hasFocus(me.message))
+          for (let step = 0; step < 6 && !(await me.hasFocus(approve)); step++)
+            await me.page.keyboard.press("Shift+Tab")
+          assert.isTrue(await me.hasFocus(approve))
+          await me.page.keyboard.press("Enter")
+          await me.reads("That is all.")
+          await tool.getByText(", done").waitFor({ state: "attached" })
+          assert.strictEqual(await me.question.count(), 0)
+          assert.isTrue(await me.hasFocus(me.message))
+
+          await me.page.keyboard.type("do touch denied.txt")
+          await me.page.keyboard.press("Enter")
+          const deny = me.question.getByRole("button", { name: "Deny" })
+          await deny.waitFor()
+          for (let step = 0; step < 6 && !(await me.hasFocus(deny)); step++) await me.page.keyboard.press("Shift+Tab")
+          await me.page.keyboard.press("Space")
+          await me.rests()
+          await me.answers.nth(1).getByText(", failed").waitFor({ state: "attached" })
+
+          await me.say("look at what there is")
+          await me.reads("I have looked.")
+          await me.answers.nth(2).getByText("terminal").click()
+          const output = await me.answers.nth(2).locator("pre").innerText()
+          assert.include(output, "approved.txt")
+          assert.notInclude(output, "denied.txt")
+        },
+        patience
+      )
+
+      it(
+        "shows helpers as they work, with their tools under them",
+        async () => {
+          const me = await enter()
+          await me.say("delegate")
+          const first = me.answers.first().getByRole("region", { name: "Helper: slowly, the first" })
+          const second = me.answers.first().getByRole("region", { name: "Helper: look, the second" })
+          await first.getByText("working …").waitFor()
+          await second.getByText("ls -a").waitFor()
+          await second.getByText("done", { exact: true }).or(second.getByText("· done")).first().waitFor()
+          await first.getByText("word1").waitFor()
+          await picture(me.page, "helpers")
+          await isAccessible(me.page)
+          await me.reads("Both are back.")
+          await first.getByText("· done").waitFor()
+          await me.page.reload()
+          await me.reads("Both are back.")
+          assert.include(await me.answers.first().innerText(), "delegate_task")
+        },
+        patience
+      )
+
+      it(
+        "shows what happens in every tab, and what happens elsewhere as a mark",
+        async () => {
+          const me = await enter()
+          await me.say("say first")
+          await me.reads("first")
+          const other = person(await me.page.context().newPage())
+          await other.page.goto(me.page.url())
+          await other.reads("first")
+          await me.say("count 20")
+          await other.mine.getByText("count 20").waitFor()
+          await other.answers.getByText("word3").waitFor()
+          await other.stop.waitFor()
+          await other.say("say from the other")
+          await me.reads("from the other")
+          await other.reads("from the other")
+          assert.deepStrictEqual(await me.mine.allInnerTexts(), ["say first", "count 20", "say from the other"])
+          assert.deepStrictEqual(await other.mine.allInnerTexts(), ["say first", "count 20", "say from the other"])
+
+          const elsewhere = await newSession("Elsewhere")
+          await ask("POST", `/api/sessions/${elsewhere}/chat`, { text: "say elsewhere" })
+          await me.list.getByText("unread").waitFor({ state: "attached" })
+          await eventually("the title counts what is unread", async () => (await me.page.title()).startsWith("(1)"))
+          await picture(me.page, "unread")
+          await me.list.getByRole("button").filter({ hasText: "unread" }).click()
+          await me.reads("elsewhere")
+          await me.list.getByText("unread").waitFor({ state: "detached" })
+          await me.page.reload()
+          await me.reads("elsewhere")
+          assert.strictEqual(await me.list.getByText("unread").count(), 0)
+          await other.list.getByText("Elsewhere").waitFor()
+          await eventually(
+            "what was read here is read in the other tab",
+            async () => (await other.list.getByText("unread").count()) === 0
+          )
+        },
+        patience
+      )
+
+      it(
+        "stops at Escape, wherever the focus is, and keeps what was said",
+        async () => {
+          const me = await enter()
+          await me.say("count 400")
+          await me.answers.getByText("word5").waitFor()
+          await me.log.focus()
+          await me.page.keyboard.press("Escape")
+          await me.answers.getByText("Stopped.").waitFor()
+          await me.rests()
+          const text = await me.answers.first().innerText()
+          assert.match(text, /word5[\s\S]*Stopped\.$/)
+          await me.page.reload()
+          await me.answers.getByText("Stopped.").waitFor()
+          assert.include(await me.answers.first().innerText(), "word5")
+          await me.say("say still here")
+          await me.reads("still here")
+        },
+        patience
+      )
+
+      it(
+        "finds its way: new conversations, the list, back, forward and reload",
+        async () => {
+          const me = await enter()
+          await me.say("say one")
+          await me.reads("one")
+          const one = me.conversation()
+          await me.begin()
+          assert.isNull(me.conversation())
+          await me.say("say two")
+          await me.reads("two")
+          const two = me.conversation()
+          assert.notStrictEqual(two, one)
+          await me.message.fill("not sent yet")
+          await me.page.goBack()
+          await me.page.goBack()
+          await me.reads("one")
+          assert.strictEqual(me.conversation(), one)
+          assert.strictEqual(await me.message.inputValue(), "")
+          await me.page.goForward()
+          await me.page.goForward()
+          await me.reads("two")
+          assert.strictEqual(await me.message.inputValue(), "not sent yet")
+          await me.page.reload()
+          await me.reads("two")
+          assert.strictEqual(me.conversation(), two)
+
+          await me.page.getByRole("button", { name: "This conversation" }).click()
+          const dialog = me.page.getByRole("dialog")
+          await dialog.getByLabel("Title").fill("The second one")
+          await picture(me.page, "options")
+          await isAccessible(me.page)
+          await me.page.keyboard.press("Enter")
+          await me.page.getByRole("heading", { name: "The second one" }).waitFor()
+          await me.list.getByText("The second one").waitFor()
+          await me.page.getByRole("button", { name: "This conversation" }).click()
+          await dialog.getByRole("button", { name: "Delete …" }).click()
+          await dialog.getByRole("button", { name: "Delete for good" }).click()
+          await me.log.getByText("What can I do for you?").waitFor()
+          await me.list.getByText("The second one").waitFor({ state: "detached" })
+          assert.isNull(me.conversation())
+        },
+        patience
+      )
+
+      it(
+        "takes typed commands: /status beside the conversation, /new and /resume with a move",
+        async () => {
+          const me = await enter()
+          await me.say("say before")
+          await me.reads("before")
+          const first = me.conversation() ?? ""
+          await me.say("/title The old one")
+          await me.page.getByRole("heading", { name: "The old one" }).waitFor()
+          await me.say("/status")
+          await me.log.getByText("Idle.").waitFor()
+          await me.say("/new")
+          await me.log.getByText(/^A new conversation\./).waitFor()
+          assert.notStrictEqual(me.conversation(), first)
+          assert.strictEqual(await me.log.getByText("Idle.").count(), 0)
+          await me.say("do touch after-new.txt")
+          await me.question.getByRole("button", { name: "Deny" }).click()
+          await me.reads("That is all.")
+          await me.say("count 400")
+          await me.answers.getByText("word3").waitFor()
+          await me.page.keyboard.press("Escape")
+          await me.answers.getByText("Stopped.").waitFor()
+
+          await me.page.goBack()
+          await me.reads("before")
+          await me.page.getByText("This conversation has ended.").waitFor()
+          await me.page.goForward()
+          await me.message.waitFor()
+          await me.say("/resume The old one")
+          await me.reads("before")
+          await eventually("the old conversation is shown", async () => me.conversation() === first)
+          await me.say("say and after")
+          await me.reads("and after")
+        },
+        patience
+      )
+
+      it(
+        "keeps answering when much waits: questions are answered with many messages under way",
+        async () => {
+          const me = await enter()
+          await me.say("do touch many.txt")
+          await me.question.waitFor()
+          const texts = Array.from({ length: 8 }, (_, index) => `say queued ${index + 1}`)
+          for (const text of texts) await me.say(text)
+          await me.log.getByText(/^Got it\./).waitFor()
+          await me.question.getByRole("button", { name: "Approve" }).click()
+          await me.reads("queued 8")
+          await me.rests()
+          assert.deepStrictEqual((await me.mine.allInnerTexts()).slice(1), texts)
+          assert.strictEqual(await me.log.getByText(/^Got it\./).count(), 0)
+          assert.strictEqual(await me.answers.count(), 9)
+        },
+        patience
+      )
+
+      it(
+        "says that the connection is lost, and shows afterwards what was said meanwhile",
+        async () => {
+          const me = await enter()
+          await me.say("say before")
+          await me.reads("before")
+          const id = me.conversation() ?? ""
+          await me.page.context().setOffline(true)
+          await me.status.getByText("connection lost").waitFor()
+          await picture(me.page, "lost")
+          await isAccessible(me.page)
+          await me.say("say from the tunnel")
+          await me.log.getByText("Not sent yet").waitFor()
+          await ask("POST", `/api/sessions/${id}/chat`, { text: "say meanwhile" })
+          await me.page.context().setOffline(false)
+          await me.reads("meanwhile")
+          await me.reads("from the tunnel")
+          await me.status.getByText("connected").waitFor()
+          assert.deepStrictEqual(await me.mine.allInnerTexts(), ["say before", "say meanwhile", "say from the tunnel"])
+          assert.deepStrictEqual(await me.answers.allInnerTexts(), ["before", "meanwhile", "from the tunnel"])
+        },
+        patience
+      )
+
+      it(
+        "outlives a restart of the gateway in the middle of an answer, and asks for the key when that has changed",
+        async () => {
+          const me = await enter()
+          await me.say("count 60")
+          await me.answers.getByText("word5").waitFor()
+          await gateway.stop("SIGKILL")
+          await me.status.getByText("connection lost").waitFor()
+          await me.say("say said to nobody")
+          await me.log.getByText("Not sent yet").waitFor()
+          gateway = await start(gateway.port)
+          await me.status.getByText("connected").waitFor({ timeout: 60_000 })
+          await me.reads(words(60).join(""))
+          await me.reads("said to nobody")
+          await me.rests()
+          assert.deepStrictEqual(await me.mine.allInnerTexts(), ["count 60", "say said to nobody"])
+          assert.strictEqual(await me.answers.count(), 2)
+
+          await gateway.stop()
+          await me.status.getByText("connection lost").waitFor()
+          await me.say("say with the new key")
+          await me.log.getByText("Not sent yet").waitFor()
+          gateway = await start(gateway.port, "another-key")
+          const field = me.page.getByLabel("Key")
+          await field.waitFor({ timeout: 60_000 })
+          await field.fill("another-key")
+          await me.page.keyboard.press("Enter")
+          await me.reads("with the new key")
+          assert.deepStrictEqual(await me.mine.allInnerTexts(), [
+            "count 60",
+            "say said to nobody",
+            "say with the new key"
+          ])
+          await gateway.stop()
+          gateway = await start(gateway.port)
+        },
+        patience
+      )
+
+      it(
+        "shows what it is told as text, never as markup",
+        async () => {
+          const me = await enter()
+          await ask("GET", "/health")
+          await me.say(`do printf '%s' '${attack.replaceAll("'", "")}' > evil.html`)
+          await me.question.getByText("onerror").waitFor()
+          await me.question.getByRole("button", { name: "Approve" }).click()
+          await me.reads("That is all.")
+          await me.say(`attack ${attack}`)
+          await me.answers.nth(1).getByText("a link").waitFor()
+          await me.rests()
+          await me.answers.nth(1).getByText("terminal").click()
+          await me.answers.nth(1).locator("pre").getByText("onerror").waitFor()
+          await me.say(`/title ${attack}`)
+          await me.page.getByRole("heading", { name: "onerror" }).waitFor()
+          const found = await me.page.evaluate(() => ({
+            harmed: "harmed" in window,
+            images: document.images.length,
+            scripts: document.scripts.length,
+            links: [...document.links].map((link) => link.protocol)
+          }))
+          assert.deepStrictEqual(found, { harmed: false, images: 0, scripts: 1, links: ["https:"] })
+          const negative = await me.page.evaluate(() => {
+            const element = document.createElement("div")
+            element.innerHTML = '<img src="data:,x" onerror="window.harmed=1">'
+            document.body.append(element)
+            return new Promise<boolean>((resolve) => setTimeout(() => resolve("harmed" in window), 300))
+          })
+          assert.isFalse(negative, "the policy holds where the page would not")
+          const faults = tabs.flatMap((opened) => opened.faults)
+          assert.isTrue(
+            faults.some((fault) => fault.includes("script-src")),
+            "and a refusal would have been seen"
+          )
+          tabs.find(({ page }) => page === me.page)?.forgive()
+        },
+        patience
+      )
+
+      it(
+        "is used by keyboard alone",
+        async () => {
+          const me = await enter()
+          await me.page.keyboard.type("say a line")
+          await me.page.keyboard.press("Shift+Enter")
+          await me.page.keyboard.type("and another")
+          assert.strictEqual(await me.message.inputValue(), "say a line\nand another")
+          await me.page.keyboard.press("Enter")
+          await me.reads("a line and another")
+          assert.strictEqual(await me.message.inputValue(), "")
+          await me.page.keyboard.press("Enter")
+          assert.strictEqual(await me.mine.count(), 1)
+          await me.page.getByRole("button", { name: "Go to the message" }).focus()
+          await me.page.keyboard.press("Enter")
+          assert.isTrue(await me.hasFocus(me.message), "the first step goes to the message")
+          const names: Array<string> = []
+          for (let step = 0; step < 4; step++) {
+            await me.page.keyboard.press("Shift+Tab")
+            names.push(
+              await me.page.evaluate(
+                () => document.activeElement?.ariaLabel ?? document.activeElement?.textContent ?? ""
+              )
+            )
+          }
+          assert.strictEqual(names[0], "Conversation")
+          assert.include(names[1], "here ·", "above the conversation is the list of them")
+          assert.notInclude(names, "")
+          const outline = await me.page.evaluate(
+            () => getComputedStyle(document.activeElement ?? document.body).outlineStyle
+          )
+          assert.strictEqual(outline, "solid", "what has the focus is seen to have it")
+        },
+        patience
+      )
+
+      it(
+        "fits a phone",
+        async () => {
+          const me = await enter({ viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true })
+          const wide = [
+            "A long word: ".concat("x".repeat(300)),
+            `\`\`\`\n${"code ".repeat(80)}\n\`\`\``,
+            `| ${"column | ".repeat(12)}\n|${"---|".repeat(12)}\n| ${"value | ".repeat(12)}`,
+            "https://example.org/".concat("path/".repeat(60))
+          ].join("\n\n")
+          await me.message.fill(`say ${wide}`)
+          await me.message.press("Enter")
+          assert.include(await me.message.inputValue(), "\n", "Enter makes a line where the keyboard is on the screen")
+          await me.page.getByRole("button", { name: "Send" }).tap()
+          await me.answers.getByText("A long word").waitFor()
+          await me.rests()
+          const overflows = () =>
+            me.page.evaluate(() => ({
+              page: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+              log: (() => {
+                const log = document.querySelector(".log")
+                return log === null ? -1 : log.scrollWidth - log.clientWidth
+              })()
+            }))
+          assert.deepStrictEqual(await overflows(), { page: 0, log: 0 })
+          await picture(me.page, "phone")
+          await isAccessible(me.page)
+          await me.message.fill("do touch on-a-phone.txt")
+          await me.page.getByRole("button", { name: "Send" }).tap()
+          await me.question.waitFor()
+          assert.deepStrictEqual(await overflows(), { page: 0, log: 0 })
+          await picture(me.page, "phone-question")
+          await me.question.getByRole("button", { name: "Deny" }).tap()
+          await me.reads("That is all.")
+
+          const menu = me.page.getByRole("button", { name: "Conversations" })
+          await menu.tap()
+          await me.list.waitFor()
+          assert.strictEqual(await menu.getAttribute("aria-expanded"), "true")
+          assert.deepStrictEqual(await overflows(), { page: 0, log: 0 })
+          await picture(me.page, "phone-menu")
+          await isAccessible(me.page)
+          await me.page.keyboard.press("Escape")
+          await me.list.waitFor({ state: "hidden" })
+          assert.isTrue(await me.hasFocus(menu))
+          await menu.tap()
+          await me.begin()
+          await me.list.waitFor({ state: "hidden" })
+          await me.log.getByText("What can I do for you?").waitFor()
+        },
+        patience
+      )
+
+      it(
+        "brings the rest of a long conversation as it is scrolled to, and keeps what is read in its place",
+        async () => {
+          const id = await newSession("A long one")
+          for (let turn = 1; turn <= 60; turn++)
+            await ask("POST", `/api/sessions/${id}/chat`, { text: `say number ${turn}` })
+          const me = await enter()
+          await me.list.getByText("A long one").click()
+          await me.reads("number 60")
+          assert.strictEqual(await me.mine.count(), 50)
+          const view = () => me.log.evaluate((log) => log.scrollHeight - log.scrollTop - log.clientHeight)
+          assert.isAtMost(await view(), 1)
+          await me.log.focus()
+          const first = me.mine.filter({ hasText: /^say number 12$/ })
+          await first.scrollIntoViewIfNeeded()
+          await eventually("the rest is there", async () => (await me.mine.count()) === 60)
+          assert.isTrue(await first.isVisible())
+          assert.strictEqual(await me.page.getByRole("button", { name: "Earlier messages" }).count(), 0)
+          const before = await first.boundingBox()
+          await ask("POST", `/api/sessions/${id}/chat`, { text: "say something new" })
+          await me.answers.getByText("something new").waitFor({ state: "attached" })
+          assert.deepStrictEqual(await first.boundingBox(), before)
+          await me.page.getByRole("button", { name: "To the newest message" }).click()
+          await eventually("the newest is in sight", async () => (await view()) < 2)
+        },
+        patience
+      )
+    })
+  })
+}
