@@ -3,6 +3,7 @@ import { Effect, Layer, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
 import { all, secretNames } from "../../services/operation/ConfigKey.js"
+import * as Directories from "./Directories.js"
 import * as DotEnv from "./DotEnv.js"
 import { Home, HomeUnusable } from "../../services/operation/Home.js"
 
@@ -53,11 +54,14 @@ const make = (directory: string) =>
 
     return yield* Effect.gen(function* () {
       const fresh = !(yield* fs.exists(file("config.yaml")))
-      yield* fs.makeDirectory(directory, { recursive: true, mode: ownerOnlyDirectory })
+      yield* Effect.try({
+        try: () => Directories.make(directory, ownerOnlyDirectory),
+        catch: (error) => unusable(error instanceof Error ? error : { message: String(error) })
+      })
       const info = yield* fs.stat(directory)
-      if (info.type !== "Directory") return yield* new HomeUnusable({ directory, detail: "it is not a directory" })
       if ((info.mode & 0o777) !== ownerOnlyDirectory) yield* fs.chmod(directory, ownerOnlyDirectory)
-      yield* fs.makeDirectory(file("workspace"), { recursive: true, mode: ownerOnlyDirectory })
+      if (!(yield* fs.exists(file("workspace"))))
+        yield* fs.makeDirectory(file("workspace"), { mode: ownerOnlyDirectory })
       if (fresh) yield* fs.writeFileString(file("config.yaml"), commentedConfig(), { mode: ownerOnlyFile })
       if (!(yield* fs.exists(file(".env"))))
         yield* fs.writeFileString(file(".env"), commentedEnv, { mode: ownerOnlyFile })

@@ -1,6 +1,7 @@
 import { Effect } from "effect"
-import { chmodSync, closeSync, constants, lstatSync, mkdirSync, openSync, type Stats } from "node:fs"
+import { chmodSync, closeSync, constants, lstatSync, openSync, type Stats } from "node:fs"
 import path from "node:path"
+import * as Directories from "../node/Directories.js"
 
 const missing = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "ENOENT"
 const exists = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "EEXIST"
@@ -16,7 +17,7 @@ const look = (file: string): Stats | null => {
 
 /** Takes a directory away from everybody else; one that is shared on purpose (sticky, like /tmp) is left alone. */
 const closeDirectory = (directory: string): void => {
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  Directories.make(directory, 0o700)
   const { mode } = lstatSync(directory)
   if ((mode & 0o077) !== 0 && (mode & constants.S_IFMT) === constants.S_IFDIR && (mode & 0o1000) === 0)
     chmodSync(directory, 0o700)

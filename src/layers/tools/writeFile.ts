@@ -7,6 +7,7 @@ import { ToolRegistry } from "../../services/agent/Toolbox.js"
 import type { Approvals } from "../../services/approval/Approval.js"
 import { Ids } from "../../services/operation/Ids.js"
 import type { Settings } from "../../services/operation/Settings.js"
+import * as Directories from "../node/Directories.js"
 import * as AgentPath from "./AgentPath.js"
 import * as Gate from "./Gate.js"
 import { failureOf } from "./readFile.js"
@@ -30,7 +31,10 @@ const replace = (fs: FileSystem.FileSystem, file: string, content: Uint8Array, s
       return yield* new Tool.ToolFailure({
         text: before.value.type === "Directory" ? "it is a directory" : "it is no regular file and is not replaced"
       })
-    yield* fs.makeDirectory(path.dirname(file), { recursive: true })
+    yield* Effect.try({
+      try: () => Directories.make(path.dirname(file)),
+      catch: (error) => new Tool.ToolFailure({ text: error instanceof Error ? error.message : String(error) })
+    })
     const draft = path.join(path.dirname(file), `.${path.basename(file).slice(0, 100)}.${suffix}.tmp`)
     const write = Effect.scoped(
       Effect.gen(function* () {
