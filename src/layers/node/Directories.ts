@@ -13,6 +13,15 @@ const look = (file: string): Stats | null => {
 
 const isDirectory = (directory: string): boolean => look(directory)?.isDirectory() === true
 
+/** Something else stands where a directory should; the code is the system's for it. */
+class NotADirectory extends Error {
+  readonly code = "ENOTDIR"
+
+  constructor(directory: string) {
+    super(`${directory} is not a directory`)
+  }
+}
+
 /**
  * Makes a directory where there is none, and those above it. Throws what the system says; step by step, because Node's own
  * recursive way never ends where a directory that is there takes no other (/proc).
@@ -26,6 +35,6 @@ export const make = (directory: string, mode?: number): void => {
   } catch (error) {
     // Another process may have been faster.
     if (isDirectory(directory)) return
-    throw look(directory) === null ? error : new Error(`${directory} is not a directory`)
+    throw look(directory) === null ? error : new NotADirectory(directory)
   }
 }
