@@ -25,9 +25,13 @@ afterAll(() => {
 })
 
 /** Starts a gateway and waits for the line that says where it is. */
-const start = (directory: string, env: { readonly [name: string]: string } = {}): Promise<Started> =>
+const start = (
+  directory: string,
+  env: { readonly [name: string]: string } = {},
+  args: ReadonlyArray<string> = ["gateway", "run", "--port", "0"]
+): Promise<Started> =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [command, "gateway", "run", "--home", directory, "--port", "0"], {
+    const child = spawn(process.execPath, [command, ...args, "--home", directory], {
       env: { ...plainEnvironment(), ...env },
       cwd: tmpdir()
     })
@@ -64,6 +68,21 @@ describe("a gateway", () => {
     const again = await start(directory)
     again.child.kill("SIGINT")
     expect(await again.ended).toMatchObject({ code: 0, stderr: "" })
+  })
+
+  test("takes its options before and after `run`, and runs without it", async () => {
+    const ports = await Promise.all(
+      [
+        ["gateway", "--port", "0"],
+        ["gateway", "--port", "0", "run"]
+      ].map(async (args, index) => {
+        const started = await start(home(`options-${index}`), {}, args)
+        started.child.kill("SIGTERM")
+        expect((await started.ended).code).toBe(0)
+        return new URL(started.url).port
+      })
+    )
+    expect(ports).not.toContain("8642")
   })
 
   describe("does not start, with 78 and a reason, when", () => {
@@ -207,18 +226,17 @@ test("a gateway that starts leaves the turn of a chat beside it alone", async ()
   const directory = home("beside")
   let second: Started | undefined
   const { code, stdout } = await run(["chat", "--home", directory], {
-    when: {
-      says: "a job's output",
-      then: (child) => {
-        child.stdin?.write("run: sleep 6; echo finished\ny\n")
-        setTimeout(() => {
+    steps: [
+      { says: "a job's output", then: (child) => child.stdin?.write("run: sleep 8; echo finished\ny\n") },
+      {
+        says: "[y/N] y",
+        then: (child) =>
           void start(directory).then((started) => {
             second = started
             child.stdin?.end()
           })
-        }, 2_000)
       }
-    }
+    ]
   })
   expect([code, stdout.match(/finished\n```/g)?.length]).toEqual([0, 1])
   const { default: Sqlite } = await import("better-sqlite3")

@@ -1,6 +1,6 @@
 /** The built command on homes where no gateway runs: each command once right and once wrong. */
 import { Effect, Schema } from "effect"
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import path from "node:path"
 import { describe, expect, test } from "vitest"
 import { version } from "../../src/services/operation/Version.js"
@@ -141,18 +141,14 @@ describe("chat without a gateway", () => {
   test("Ctrl-C ends the turn and everything that it started, and the conversation goes on", async () => {
     const directory = home("interrupted")
     const { code, stdout } = await run(["chat", "--home", directory], {
-      when: {
-        says: "a job's output",
-        then: (child) => {
-          child.stdin?.write("run: sleep 60; echo late\ny\n")
-          setTimeout(() => child.kill("SIGINT"), 4_000)
-          setTimeout(() => child.stdin?.end("run: echo after\n"), 4_100)
-        }
-      }
+      steps: [
+        { says: "a job's output", then: (child) => child.stdin?.write("run: sleep 60; echo late\ny\n") },
+        { says: "[y/N] y", then: (child) => setTimeout(() => child.kill("SIGINT"), 1_000) },
+        { says: "(interrupted)", then: (child) => child.stdin?.end("run: echo after\n") }
+      ]
     })
     expect(code).toBe(0)
-    expect(stdout).toContain("(interrupted)")
-    expect(stdout).toContain("after")
+    expect(stdout).toContain("after\n```")
     expect(stdout).not.toContain("late\n```")
     expect(await openTurns(directory)).toBe(0)
   })
@@ -311,6 +307,18 @@ describe("settings", () => {
     expect(shown.stdout).toMatch(/^\S+ \S+ info second n=1\n\S+ \S+ info third\]0;x n=1\nnot json\n$/)
     expect(JSON.parse((await run(["logs", "--json", "--home", directory])).stdout)).toHaveLength(4)
     expect((await run(["logs", "--home", home("nolog")])).stdout).toContain("Nothing was logged")
+    const followed = await run(["logs", "-f", "-n", "1", "--home", directory], {
+      steps: [
+        {
+          says: "not json",
+          then: () =>
+            setTimeout(() => appendFileSync(path.join(directory, "logs/hermes.log"), line("new") + "\n"), 1_000)
+        },
+        { says: "new", then: (child) => child.kill("SIGINT") }
+      ]
+    })
+    expect(followed.code).toBe(0)
+    expect(followed.stdout).toMatch(/^not json\n\S+ \S+ info new n=1\n$/)
   })
 })
 

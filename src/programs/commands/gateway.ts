@@ -83,9 +83,14 @@ const run = (options: { readonly port: Option.Option<number>; readonly host: Opt
     if (code !== 0) return yield* new Ended({ code, text: null })
   }).pipe(Effect.provide(StderrLog.removed))
 
-const runCommand = Command.make("run", { port, host }, run).pipe(
-  Command.withDescription("Runs the gateway until SIGINT or SIGTERM, then lets its work end (35 s at most).")
-)
+/** `hermes gateway` alone runs it, too; what stands before `run` counts unless it is said again. */
+const gateway = Command.make("gateway", { port, host }, run)
+
+const runCommand = Command.make("run", { port, host }, (own) =>
+  Effect.flatMap(gateway, (outer) =>
+    run({ port: Option.orElse(own.port, () => outer.port), host: Option.orElse(own.host, () => outer.host) })
+  )
+).pipe(Command.withDescription("Runs the gateway until SIGINT or SIGTERM, then lets its work end (35 s at most)."))
 
 const State = Schema.Struct({
   running: Schema.Boolean,
@@ -158,7 +163,7 @@ const stop = Command.make("stop", {}, () =>
   })
 ).pipe(Command.withDescription("Ends the gateway of this home and waits until it is gone (40 s at most)."))
 
-export const command = Command.make("gateway", { port, host }, run).pipe(
+export const command = gateway.pipe(
   Command.withDescription("The gateway itself; `hermes gateway` alone runs it."),
   Command.withSubcommands([runCommand, status, stop])
 )

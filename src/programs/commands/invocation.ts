@@ -1,5 +1,6 @@
 /** How the command was called: where its home is, and how it answers. */
 import { Context, Effect, Either, LogLevel } from "effect"
+import { homedir } from "node:os"
 import path from "node:path"
 import type { Environment } from "../../fibers/AmbientEnvironment.js"
 
@@ -18,7 +19,10 @@ export class Invocation extends Context.Tag("hermes/programs/Invocation")<Invoca
 
 /** The home that is meant: the option, else `HERMES_HOME`, else `~/.hermes-effect`. */
 export const homeOf = (option: string | null, environment: Environment, cwd: string): string =>
-  path.resolve(cwd, option || environment["HERMES_HOME"] || path.join(environment["HOME"] || cwd, ".hermes-effect"))
+  path.resolve(
+    cwd,
+    option || environment["HERMES_HOME"] || path.join(environment["HOME"] || homedir(), ".hermes-effect")
+  )
 
 const levels: ReadonlyMap<string, LogLevel.LogLevel> = new Map(
   LogLevel.allLevels.map((level) => [level._tag.toLowerCase(), level])

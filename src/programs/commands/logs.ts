@@ -3,6 +3,7 @@ import * as Options from "@effect/cli/Options"
 import { Console, Effect, Either, Schema, Stream } from "effect"
 import path from "node:path"
 import * as LogReader from "../../layers/node/LogReader.js"
+import * as Signals from "../../layers/node/Signals.js"
 import { usage } from "./failure.js"
 import { Invocation } from "./invocation.js"
 import { limit } from "./options.js"
@@ -45,6 +46,8 @@ export const command = Command.make(
       yield* answer(Schema.Array(Entry), lines.map(entryOf), () =>
         lines.length === 0 && !follow ? [`Nothing was logged yet in ${file}.`] : lines.map(pretty)
       )
-      if (follow) yield* Stream.runForEach(LogReader.follow(file), (line) => Console.log(pretty(line)))
+      if (!follow) return
+      const following = Stream.runForEach(LogReader.follow(file), (line) => Console.log(pretty(line)))
+      yield* Effect.raceFirst(following, Signals.stop)
     })
 ).pipe(Command.withDescription("The end of the log of this home."))

@@ -24,8 +24,8 @@ export interface Call {
   readonly input?: string
   /** The working directory. */
   readonly cwd?: string
-  /** Told once, when stdout has this text. */
-  readonly when?: { readonly says: string; readonly then: (child: ChildProcess) => void }
+  /** One after the other, when stdout has the text; stdin stays open until one ends it. */
+  readonly steps?: ReadonlyArray<{ readonly says: string; readonly then: (child: ChildProcess) => void }>
 }
 
 const patienceMillis = 60_000
@@ -40,22 +40,24 @@ export const run = (args: ReadonlyArray<string>, call: Call = {}): Promise<Ran> 
       cwd: call.cwd ?? tmpdir(),
       stdio: "pipe"
     })
-    let [stdout, stderr, told] = ["", "", false]
+    const steps = [...(call.steps ?? [])]
+    let [stdout, stderr] = ["", ""]
     const timer = setTimeout(() => {
       child.kill("SIGKILL")
       reject(new Error(`hermes ${args.join(" ")} did not end: ${stdout}${stderr}`))
     }, patienceMillis)
     child.stdout.on("data", (data: Buffer) => {
       stdout += data.toString()
-      if (call.when !== undefined && !told && stdout.includes(call.when.says)) {
-        told = true
-        call.when.then(child)
+      const [step] = steps
+      if (step !== undefined && stdout.includes(step.says)) {
+        steps.shift()
+        step.then(child)
       }
     })
     child.stderr.on("data", (data: Buffer) => (stderr += data.toString()))
     child.stdin.on("error", () => undefined)
     if (call.input !== undefined) child.stdin.end(call.input)
-    else if (call.when === undefined) child.stdin.end()
+    else if (call.steps === undefined) child.stdin.end()
     child.once("error", reject)
     child.once("close", (code, signal) => {
       clearTimeout(timer)
