@@ -51,7 +51,7 @@ const SaidView = ({ said, onAgain, onWithdraw }: { readonly said: Said } & Sendi
   )
 }
 
-const BlockView = ({ block, ...sending }: { readonly block: Block } & Sending): VNode => {
+const BlockView = ({ asks, block, ...sending }: { readonly block: Block; readonly asks: boolean } & Sending): VNode => {
   switch (block.kind) {
     case "user":
       return (
@@ -68,7 +68,7 @@ const BlockView = ({ block, ...sending }: { readonly block: Block } & Sending): 
         </p>
       )
     case "turn":
-      return <Turn block={block} />
+      return <Turn block={block} asks={asks} />
   }
 }
 
@@ -149,7 +149,13 @@ export const Conversation = (
         ) : null}
         {isEmpty && !props.loading ? <Welcome /> : null}
         {props.blocks.map((block) => (
-          <BlockView key={block.key} block={block} onAgain={onAgain} onWithdraw={onWithdraw} />
+          <BlockView
+            key={block.key}
+            block={block}
+            asks={props.approvals.length > 0}
+            onAgain={onAgain}
+            onWithdraw={onWithdraw}
+          />
         ))}
         {props.approvals.map((approval) => (
           <Question key={approval.id} approval={approval} onAnswer={props.onAnswer} />

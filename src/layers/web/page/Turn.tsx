@@ -76,11 +76,18 @@ const outcomes: { readonly [outcome: string]: string } = {
 
 const isSpeaking = (part: Part | undefined): boolean => part?.kind === "words" && part.text.trim() !== ""
 
+interface TurnProps {
+  readonly block: TurnBlock
+  /** Does a question of this conversation wait for an answer? */
+  readonly asks: boolean
+}
+
 /** A turn, while it runs and after. Not drawn again while it stays the same. */
-export class Turn extends Component<{ readonly block: TurnBlock }> {
-  override shouldComponentUpdate({ block }: { readonly block: TurnBlock }): boolean {
+export class Turn extends Component<TurnProps> {
+  override shouldComponentUpdate({ asks, block }: TurnProps): boolean {
     const { parts, running, outcome } = this.props.block
-    return block.parts !== parts || block.running !== running || block.outcome !== outcome
+    const isSame = block.parts === parts && block.running === running && block.outcome === outcome
+    return !isSame || (running && asks !== this.props.asks)
   }
 
   override render(): VNode {
@@ -92,7 +99,7 @@ export class Turn extends Component<{ readonly block: TurnBlock }> {
         {running && !isSpeaking(parts.at(-1)) ? (
           <p class="quiet working">
             <span class="pulse" aria-hidden="true" />
-            Working
+            {this.props.asks ? "Waiting for your answer" : "Working"}
           </p>
         ) : null}
         {ending === undefined ? null : <p class="quiet">{ending}</p>}

@@ -40,13 +40,15 @@ const ask = async (
   method: string,
   path: string,
   headers: Record<string, string>,
-  body?: unknown
+  body?: unknown,
+  signal?: AbortSignal
 ): Promise<Response> => {
   const answer = await fetch(path, {
     method,
     credentials: "same-origin",
     headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) })
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal })
   }).catch(() => {
     throw new Unreachable("The gateway cannot be reached.")
   })
@@ -95,4 +97,11 @@ export const say = async (id: string, text: string, messageId: string, tab: stri
   const body = { text, surface: "web", messageId, uiSessionId: tab }
   const answer = await ask("POST", `${session(id)}/chat`, { accept: "text/event-stream" }, body)
   await answer.body?.cancel()
+}
+
+/** The stream of everything that happens, as its bytes. An EventSource would tell neither why it was refused nor that nothing comes any more. */
+export const events = async (signal: AbortSignal): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> => {
+  const { body } = await ask("GET", "/api/events", { accept: "text/event-stream" }, undefined, signal)
+  if (body === null) throw new Unreachable("The gateway sends no events.")
+  return body
 }

@@ -1,10 +1,9 @@
 /** Everything that happens, from now on and again after a lost connection. */
-import { Refused, health, type Event } from "./gateway.js"
+import { events, health, Refused, type Event } from "./gateway.js"
 
 const retryMillis = [500, 1_000, 2_000, 4_000] as const
-/** A computer that slept, or a phone in a pocket, may hold a connection that nobody is at the other end of. */
-const looksEveryMillis = 10_000
-const sleptMillis = 30_000
+/** The gateway says something every 15 seconds, if only that it is there: a connection that is silent for longer is none. */
+const silentMillis = 40_000
 
 export interface Listener {
   readonly event: (event: Event) => void
@@ -21,91 +20,112 @@ export interface Listening {
   readonly stop: () => void
 }
 
+/** Takes the events out of the pieces in which they come: one `data:` line each, ended by an empty one. */
+export const makeReader = (): ((piece: string) => ReadonlyArray<Event>) => {
+  let rest = ""
+  return (piece) => {
+    const lines = (rest + piece).split("\n")
+    rest = lines.pop() ?? ""
+    return lines.flatMap((line) => (line.startsWith("data: ") ? [JSON.parse(line.slice(6)) as Event] : []))
+  }
+}
+
 /** Listens until it is told to stop. A tab that nobody looks at gives its connection to the one that is looked at. */
 export const listen = (on: Listener): Listening => {
   const tabs = new BroadcastChannel("hermes")
-  let source: EventSource | null = null
+  let current: AbortController | null = null
+  let isOpen = false
   let timer: ReturnType<typeof setTimeout> | undefined
+  let silence: ReturnType<typeof setTimeout> | undefined
   let failures = 0
-  let ended = false
-  let seenAt = Date.now()
+  let heardAt = 0
 
   const drop = (): void => {
     clearTimeout(timer)
-    source?.close()
-    source = null
+    clearTimeout(silence)
+    isOpen = false
+    current?.abort()
+    current = null
   }
 
-  const connect = (): void => {
+  const lost = (): void => {
     drop()
-    if (!document.hidden) tabs.postMessage("looked at")
-    source = new EventSource("/api/events")
-    source.onopen = () => {
-      failures = 0
-      on.opened()
-    }
-    source.onerror = () => {
-      on.lost()
-      retry()
-    }
-    source.onmessage = (message: MessageEvent<string>) => on.event(JSON.parse(message.data) as Event)
-  }
-
-  const retry = (): void => {
-    drop()
-    timer = setTimeout(() => void check(), retryMillis[Math.min(failures, retryMillis.length - 1)])
+    on.lost()
+    timer = setTimeout(() => void connect(), retryMillis[Math.min(failures, retryMillis.length - 1)])
     failures += 1
   }
 
-  /** Is anybody there, and does the cookie still do? An event source says neither. */
-  const check = async (): Promise<void> => {
-    const problem = await health().then(
-      () => null,
-      (error: unknown) => error
-    )
-    if (ended) return
-    if (problem instanceof Refused && problem.status === 401) return on.refused()
-    if (problem !== null) {
-      on.lost()
-      return retry()
+  const failed = (error: unknown): void => {
+    if (!(error instanceof Refused && error.status === 401)) return lost()
+    drop()
+    on.refused()
+  }
+
+  const heard = (): void => {
+    heardAt = Date.now()
+    clearTimeout(silence)
+    silence = setTimeout(lost, silentMillis)
+  }
+
+  const connect = async (): Promise<void> => {
+    drop()
+    const own = new AbortController()
+    current = own
+    if (!document.hidden) tabs.postMessage("looked at")
+    heard()
+    try {
+      const body = await events(own.signal)
+      if (current !== own) return
+      isOpen = true
+      failures = 0
+      on.opened()
+      const pieces = body.pipeThrough(new TextDecoderStream()).getReader()
+      const read = makeReader()
+      for (let piece = await pieces.read(); !piece.done; piece = await pieces.read()) {
+        if (current !== own) return
+        heard()
+        for (const event of read(piece.value)) on.event(event)
+      }
+      if (current === own) lost()
+    } catch (error) {
+      if (current === own) failed(error)
     }
-    if (source?.readyState === EventSource.OPEN) on.opened()
-    else if (source === null) connect()
   }
 
-  const wake = (): void => {
+  const check = (): void => {
+    const own = current
     failures = 0
-    // A connection over which somebody slept looks open and may not be.
-    if (Date.now() - seenAt > sleptMillis || source?.readyState !== EventSource.OPEN) drop()
-    seenAt = Date.now()
-    void check()
+    // Timers stand still while a computer sleeps or a phone is in a pocket.
+    if (own !== null && isOpen && Date.now() - heardAt < silentMillis)
+      return void health().then(
+        () => (current === own ? on.opened() : undefined),
+        (error: unknown) => (current === own ? failed(error) : undefined)
+      )
+    if (isOpen) on.lost()
+    void connect()
   }
 
-  const look = setInterval(() => {
-    if (Date.now() - seenAt > sleptMillis && !document.hidden) wake()
-    if (!document.hidden) seenAt = Date.now()
-  }, looksEveryMillis)
   const shown = (): void => {
-    if (!document.hidden) wake()
+    if (!document.hidden) check()
   }
   tabs.onmessage = () => {
-    if (document.hidden) drop()
+    if (!document.hidden) return
+    if (isOpen) on.lost()
+    drop()
   }
   document.addEventListener("visibilitychange", shown)
-  window.addEventListener("online", wake)
-  window.addEventListener("offline", wake)
-  void check()
+  window.addEventListener("online", check)
+  window.addEventListener("offline", check)
+  void connect()
 
   return {
-    check: wake,
+    check,
     stop: () => {
-      ended = true
       drop()
-      clearInterval(look)
       tabs.close()
       document.removeEventListener("visibilitychange", shown)
-      window.removeEventListener("online", wake)
-      window.removeEventListener("offline", wake)
+      window.removeEventListener("online", check)
+      window.removeEventListener("offline", check)
     }
   }
 }
