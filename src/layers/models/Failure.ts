@@ -26,10 +26,19 @@ export const scrubber = (apiKey: Redacted.Redacted | null): ((text: string) => s
   return (text) => (key.length < 6 ? text : text.replaceAll(key, "[redacted]")).replace(keyShapes, "[redacted]")
 }
 
-/** A text as a detail: one line, short, without markup of an error page. */
+const frame = /^\s*(at .+(:\d+:\d+|<anonymous>|native)\)?$|File ".+", line \d+)/
+
+/** Some servers send their stack with their error, which helps nobody here. Of Python's the error itself comes last. */
+const withoutStack = (text: string): string => {
+  const lines = text.split("\n").filter((line) => line.trim() !== "" && !frame.test(line))
+  const traceback = lines.findIndex((line) => /^\s*Traceback \(most recent call last\)/.test(line))
+  return (traceback === -1 ? lines : [...lines.slice(0, traceback), ...lines.slice(traceback + 1).slice(-1)]).join("\n")
+}
+
+/** A text as a detail: one line, short, without markup of an error page or somebody's stack. */
 export const detailOf = (text: string, scrub: CallOrigin["scrub"]): string => {
   const title = /<title[^>]*>([^<]{1,200})/i.exec(text)?.[1]
-  const plain = /^\s*</.test(text) ? `an HTML page${title === undefined ? "" : `: ${title}`}` : text
+  const plain = /^\s*</.test(text) ? `an HTML page${title === undefined ? "" : `: ${title}`}` : withoutStack(text)
   const line = scrub(plain.replace(/[\s\p{Cc}]+/gu, " ").trim())
   return line.length > longestDetail ? `${line.slice(0, longestDetail)}…` : line
 }

@@ -62,6 +62,10 @@ describe("errors carry no secrets", () => {
   })
   it("a detail is one short line", () => {
     assert.strictEqual(detailOf("a\n\u0007b\t c", scrub), "a b c")
+    assert.strictEqual(detailOf("TypeError: no\n    at f (/srv/a.js:1:2)\n    at g (<anonymous>)", scrub), "TypeError: no")
+    const python = 'Traceback (most recent call last):\n  File "/a.py", line 3, in f\n    raise X\nX: out of cheese\n'
+    assert.strictEqual(detailOf(python, scrub), "X: out of cheese")
+    assert.strictEqual(detailOf("at most 5 (five)\nat a time: no more", scrub), "at most 5 (five) at a time: no more")
     assert.strictEqual(detailOf("<!doctype html><title>Bad gateway</title>", scrub), "an HTML page: Bad gateway")
     assert.isAtMost(detailOf("x".repeat(10_000), scrub).length, 501)
   })
