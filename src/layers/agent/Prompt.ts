@@ -10,6 +10,7 @@ import * as WorkingDirectory from "../../fibers/WorkingDirectory.js"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import { Prompt } from "../../services/agent/Prompt.js"
 import { Settings } from "../../services/operation/Settings.js"
+import { isShared } from "../../services/session/SessionKey.js"
 
 const conduct = `You are Hermes, a personal agent. You work for the person who writes to you, on the machine that this gateway runs on.
 Be brief and plain. Do what was asked with your tools rather than describe it; say what you did and what you could not do.
@@ -86,8 +87,12 @@ const make = Effect.gen(function* () {
         onSome: DateTime.formatIsoDate
       })
       const delegated = turn.depth > 0
+      const chatType = Field.valueOrNull(turn.identity.chatType)
+      const threadId = Field.valueOrNull(turn.identity.threadId)
       const shared =
-        Field.valueOrNull(turn.identity.chatType) !== "dm" && !delegated && turn.identity.chatId._tag === "Value"
+        chatType !== null &&
+        turn.identity.chatId._tag === "Value" &&
+        isShared({ chatType, threadId }, settings.conversation)
       const own = delegated ? "" : yield* soul
       return [
         delegated ? delegateConduct : conduct,

@@ -24,7 +24,13 @@ export const profileOf = (key: string): string | null => {
 
 const participant = (source: Source): string | null => source.userIdAlt ?? source.userId
 
-const isIsolated = (source: Source, isolation: Isolation): boolean =>
+/** Where somebody speaks, as far as it decides whose conversation that is. */
+export interface Setting {
+  readonly chatType: string
+  readonly threadId: string | null
+}
+
+const isIsolated = (source: Setting, isolation: Isolation): boolean =>
   source.chatType === "dm"
     ? false
     : source.threadId === null
@@ -32,7 +38,7 @@ const isIsolated = (source: Source, isolation: Isolation): boolean =>
       : isolation.threadSessionsPerUser
 
 /** Do several people share this conversation? Then each message names its sender and nobody is pinned in the prompt (gateway.md 2.2). */
-export const isShared = (source: Source, isolation: Isolation): boolean =>
+export const isShared = (source: Setting, isolation: Isolation): boolean =>
   source.chatType !== "dm" && !isIsolated(source, isolation)
 
 /** The key of the conversation that an event belongs to: `agent:<namespace>:<platform>:<chatType>[:<slackScope>][:<chat>][:<thread>][:<participant>]`. */
