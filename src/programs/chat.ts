@@ -48,6 +48,7 @@ export const converse = (options: Options): Effect.Effect<void, DeskError, Dialo
       const { keyboard, style } = options
       const dialogue = yield* Dialogue
       const desk = yield* Desk
+      // Emptied as fast as a terminal is written to, so nothing gathers in it.
       const happenings = yield* Queue.unbounded<Happening>()
       let session = options.session
       let screen = Screen.blank
@@ -232,7 +233,15 @@ export const converse = (options: Options): Effect.Effect<void, DeskError, Dialo
 
       yield* Turn.forkWorker(Effect.forever(Effect.flatMap(keyboard.next, (input) => Queue.offer(happenings, input))))
       yield* keyboard.prompt
-      while (!(yield* Effect.flatMap(Queue.take(happenings), handle)));
+      /** A person is told and goes on; a script ends where it went wrong. */
+      const step = Effect.flatMap(Queue.take(happenings), handle).pipe(
+        Effect.catchAll((error) =>
+          keyboard.interactive
+            ? Effect.zipRight(print(`  ${error.message}`), Effect.as(keyboard.prompt, false))
+            : Effect.fail(error)
+        )
+      )
+      while (!(yield* step));
       if (running > 0) yield* dialogue.stop(session.id)
       if (keyboard.interactive) yield* write("\n")
     })

@@ -51,8 +51,10 @@ const read = (source: IncomingMessage): Effect.Effect<string, ApiError> =>
 const parse = (text: string): Effect.Effect<unknown, ApiError> =>
   Effect.try({
     try: (): unknown => (text === "" ? {} : JSON.parse(text)),
-    catch: (error) =>
-      badRequest("invalid_json", `the request's body is not JSON: ${error instanceof Error ? error.message : "?"}`)
+    catch: (error) => {
+      const message = error instanceof Error ? error.message : "it cannot be parsed"
+      return badRequest("invalid_json", `the request's body is not JSON: ${message}`, [{ path: "", message }])
+    }
   })
 
 /** The same request, its body read by the rules of this module when a handler asks for it. */
