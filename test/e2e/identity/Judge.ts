@@ -136,6 +136,9 @@ export const make = (members: ReadonlyArray<Cast.Member>, strays: ReadonlyArray<
         if (chat !== token.chat) miss(`the model of ${Token.write(token)} was told of ${chat}`)
       for (const mark of foreign.get(token.chat) ?? [])
         if (request.includes(mark)) miss(`the model of ${Token.write(token)} was told of ${mark}`)
+      const addressed = member.threadId === null ? `with: "${member.userName}"` : "several people talk here"
+      if (Token.depth(token) === 0 && !request.includes(JSON.stringify(addressed).slice(1, -1)))
+        miss(`the model of ${Token.write(token)} was not told whom it talks with`)
       for (const { act, text } of place.results) result(token, member, act, text)
       return place
     },
