@@ -18,6 +18,8 @@ const time = "is time that no test clock moves: take Clock, DateTime.now or Effe
 const random = "is randomness that no seed replays: take Random or Ids"
 const env = "reads the process environment: take AmbientEnvironment, or ChildEnvironment for a child process"
 const log = "writes past the logger: take Effect.log* or Console"
+const child =
+  "starts a process or thread whose environment no turn made: take Shell, or ChildEnvironment in src/layers/node/process"
 
 const raw = "no-raw-fiber"
 const sharing = "no-raw-sharing"
@@ -130,7 +132,11 @@ const table = [
   ["no-ambient-time", "effect/DateTime", "unsafeNow unsafeIsFuture unsafeIsPast", time],
   ["no-ambient-random", "global/Math", "random", random],
   ["no-ambient-random", "node:crypto", "randomUUID", random],
-  ["no-console", "node:console", "*", log]
+  ["no-console", "node:console", "*", log],
+  ["no-raw-process", "node:child_process", "*", child],
+  ["no-raw-process", "node:cluster", "*", child],
+  ["no-raw-process", "node:worker_threads", "Worker", child],
+  ["no-raw-process", "@effect/platform/Command", "*", child]
 ]
 
 /** Packages whose root exports their modules by name: `effect`.Effect is `effect/Effect`. */
@@ -154,6 +160,9 @@ const sameModule = new Map([
   ["crypto", "node:crypto"],
   ["perf_hooks", "node:perf_hooks"],
   ["async_hooks", "node:async_hooks"],
+  ["child_process", "node:child_process"],
+  ["cluster", "node:cluster"],
+  ["worker_threads", "node:worker_threads"],
   ["hermes-effect/fibers", "src/fibers/index"]
 ])
 
@@ -185,6 +194,9 @@ const aliases = new Map([
   ["node:crypto.webcrypto", "node:crypto"],
   ["node:perf_hooks.default", "node:perf_hooks"],
   ["node:async_hooks.default", "node:async_hooks"],
+  ["node:child_process.default", "node:child_process"],
+  ["node:cluster.default", "node:cluster"],
+  ["node:worker_threads.default", "node:worker_threads"],
   ["hermes-effect.Fibers", "src/fibers/index"],
   ["src/index.Fibers", "src/fibers/index"]
 ])
@@ -210,6 +222,9 @@ export const turnPlaces = [
   /^src\/services\/schedule\/JobRunner\.ts$/,
   /^src\/layers\/schedule\/[^/]*JobRunner[^/]*\.ts$/
 ]
+
+/** The only places that may start a process or a thread. */
+export const processPlaces = [/^src\/layers\/node\/process\//, /^src\/layers\/sqlite\/Checkpointer\.ts$/]
 
 const turn = "makes or enters a turn: only admission, the job runner and src/fibers may"
 
@@ -255,6 +270,7 @@ export const banOf = (path, place) => {
   const ban = name === undefined ? exports.get("*") : (exports.get(name) ?? exports.get("*"))
   if (ban === undefined) return undefined
   if (ban.reason === start && programs.test(place)) return undefined
+  if (ban.rule === "no-raw-process" && processPlaces.some((allowed) => allowed.test(place))) return undefined
   if (ban.rule === "turn-entry" && turnPlaces.some((allowed) => allowed.test(place))) return undefined
   return ban
 }

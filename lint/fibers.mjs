@@ -124,6 +124,7 @@ export default {
     "no-ambient-time": rule("no-ambient-time"),
     "no-ambient-random": rule("no-ambient-random"),
     "no-console": rule("no-console"),
+    "no-raw-process": rule("no-raw-process"),
     "import-direction": importDirection
   }
 }
