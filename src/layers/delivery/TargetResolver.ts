@@ -4,18 +4,21 @@ import { AmbientEnvironment, isCron, read } from "../../fibers/AmbientEnvironmen
 import { type Address, address } from "../../fibers/DeliveryOrigin.js"
 import { environmentNames } from "../../fibers/SessionIdentity.js"
 import * as Turn from "../../fibers/Turn.js"
+import type { Adapter } from "../../services/adapter/Adapter.js"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
-import { ChannelDirectory } from "../../services/adapter/ChannelDirectory.js"
-import { HomeChannels } from "../../services/delivery/HomeChannels.js"
+import { ChannelDirectory, type KnownChat } from "../../services/adapter/ChannelDirectory.js"
+import * as Deliver from "../../services/delivery/Deliver.js"
+import { HomeChannels, settingOf } from "../../services/delivery/HomeChannels.js"
 import * as Target from "../../services/delivery/Target.js"
 import {
   InTurnUnresolvable,
   NoHomeChannel,
   type ResolvedTarget,
   TargetResolver,
-  UnknownPlatform,
   UnresolvedTarget
 } from "../../services/delivery/TargetResolver.js"
+import * as References from "./References.js"
+import * as Routes from "./Routes.js"
 
 /** Where the work came from. `address` is null when its platform is known and its chat is not. */
 interface Origin {
@@ -26,15 +29,11 @@ interface Origin {
 /** Chats whose tripwire has been logged; more are not told apart. */
 const toldCapacity = 1_000
 
-const listed = 10
+/** Chats offered to pick from; who looks for an older one names it. */
+const offeredChats = 500
 
-const homeSettings: { readonly [platform: string]: string } = {
-  matrix: "MATRIX_HOME_ROOM",
-  email: "EMAIL_HOME_ADDRESS"
-}
-
-const homeSetting = (platform: string): string =>
-  homeSettings[platform] ?? `${platform.toUpperCase().replace(/[^A-Z0-9]/g, "_")}_HOME_CHANNEL`
+const isHome = (home: Address | undefined, chat: KnownChat): boolean =>
+  home !== undefined && home.chatId === chat.chatId && home.threadId === chat.threadId
 
 /** The live session of this fiber, by the reader rule: what is bound, else what the process was started with. */
 const liveOrigin: Effect.Effect<Origin | null, never, AmbientEnvironment> = Effect.gen(function* () {
@@ -85,30 +84,18 @@ const make = Effect.gen(function* () {
     )
   )
 
-  const known = Effect.map(registry.all, (adapters) => adapters.map((adapter) => adapter.platform).sort())
+  const routes = Routes.make(registry, directory, homes)
+  const known = routes.connected
 
-  const explicit = (written: string, platform: string, reference: string) =>
+  const explicit = (written: string, adapter: Adapter, reference: string) =>
     Effect.gen(function* () {
-      const chats = yield* directory.list(platform)
-      const native = Target.native(platform, reference)
-      const found = native === null ? Target.find(reference, chats) : { _tag: "One" as const, place: native }
-      switch (found._tag) {
-        case "One":
-          return { address: address({ platform, ...found.place }), via: "explicit", tripwire: false } as const
-        case "Several":
-          return yield* new UnresolvedTarget({
-            target: written,
-            hint: `it fits several chats: ${found.chats
-              .slice(0, listed)
-              .map((chat) => `${Target.write(chat)}${chat.name === null ? "" : ` (${chat.name})`}`)
-              .join(", ")}`
-          })
-        case "None":
-          return yield* new UnresolvedTarget({
-            target: written,
-            hint: "send_message with action list shows the chats there are"
-          })
-      }
+      const reading = yield* References.read(directory, adapter, written, reference)
+      if (reading._tag !== "Place") return yield* reading.error
+      return {
+        address: address({ platform: adapter.platform, ...reading.place }),
+        via: "explicit",
+        tripwire: false
+      } as const
     })
 
   /** Does this task know of a chat although it counts as having none? */
@@ -152,7 +139,7 @@ const make = Effect.gen(function* () {
   const home = (platform: string) =>
     Effect.gen(function* () {
       const at = yield* homes.get(platform)
-      if (at === null) return yield* new NoHomeChannel({ platform, setting: homeSetting(platform) })
+      if (at === null) return yield* new NoHomeChannel({ platform, setting: settingOf(platform) })
       return { address: at, via: "home", tripwire: yield* tripwire(platform, at) } as const
     })
 
@@ -175,14 +162,36 @@ const make = Effect.gen(function* () {
     return { address: from.address, via: "origin", tripwire: false } as const
   })
 
+  const choices = Effect.gen(function* () {
+    const platforms = yield* known
+    const homeOf = new Map((yield* homes.all).map((home) => [home.platform, home]))
+    const chats = (yield* directory.list(null)).slice(0, offeredChats)
+    const connected = platforms.filter((platform) => platform !== Deliver.botChat)
+    return [
+      ...connected.map((platform) => ({ target: platform, name: platform, platform, home: homeOf.has(platform) })),
+      ...chats
+        .filter(({ platform }) => connected.includes(platform))
+        .map((chat) => ({
+          target: Target.write(chat),
+          name: chat.name ?? chat.chatId,
+          platform: chat.platform,
+          home: isHome(homeOf.get(chat.platform), chat)
+        })),
+      ...(platforms.includes(Deliver.botChat)
+        ? [{ target: Deliver.botChat, name: "Bot Chat", platform: Deliver.botChat, home: false }]
+        : [])
+    ]
+  })
+
   return TargetResolver.of({
     resolve: Effect.fn("TargetResolver.resolve")(function* (target: string) {
       const { platform, reference } = Target.parse(target)
       if (platform === Target.originWord && reference === null) return yield* here
-      const platforms = yield* known
-      if (!platforms.includes(platform)) return yield* new UnknownPlatform({ platform, known: platforms })
-      return reference === null ? yield* bare(platform) : yield* explicit(target, platform, reference)
-    }) satisfies (target: string) => Effect.Effect<ResolvedTarget, unknown>
+      const adapter = yield* routes.adapterOf(platform)
+      return reference === null ? yield* bare(platform) : yield* explicit(target, adapter, reference)
+    }) satisfies (target: string) => Effect.Effect<ResolvedTarget, unknown>,
+    route: Effect.fn("TargetResolver.route")(routes.route),
+    choices
   })
 })
 

@@ -1,5 +1,6 @@
 import { Effect, Layer, Schema } from "effect"
 import { ChannelDirectory } from "../../services/adapter/ChannelDirectory.js"
+import { bare } from "../../services/delivery/Target.js"
 import { Database } from "../../services/state/Database.js"
 import * as Rows from "./Rows.js"
 
@@ -15,6 +16,9 @@ const many = Rows.all(Row)
 
 const columns = `platform, chat_id AS chatId, nullif(thread_id, '') AS threadId, name, type, last_seen_at AS lastSeenAt`
 
+/** More names than this with one beginning are several, whichever they are. */
+const beginnings = 50
+
 /** The chats that the inbox has met, newest first. */
 export const layer = Layer.effect(
   ChannelDirectory,
@@ -25,7 +29,21 @@ export const layer = Layer.effect(
           many(sql`SELECT ${sql.literal(columns)} FROM channels
             WHERE ${platform === null ? sql`1` : sql`platform = ${platform}`} ORDER BY last_seen_at DESC, chat_id`)
         )
-      )
+      ),
+      candidates: Effect.fn("ChannelDirectory.candidates")((platform: string, reference: string) => {
+        const name = bare(reference)
+        const [chatId] = reference.split(":")
+        const [group] = reference.split("/").map(bare)
+        return database.read("channels.candidates", (sql) =>
+          many(sql`SELECT ${sql.literal(columns)} FROM channels WHERE platform = ${platform} AND chat_id IN (
+              SELECT ${reference} UNION SELECT ${chatId} UNION
+              SELECT chat_id FROM channels WHERE platform = ${platform} AND spoken_name IN (${name}, ${group}) UNION
+              SELECT chat_id FROM (SELECT chat_id FROM channels
+                WHERE platform = ${platform} AND spoken_name >= ${name} AND spoken_name < ${name + "\u{10ffff}"}
+                LIMIT ${beginnings}))
+            ORDER BY last_seen_at DESC, chat_id`)
+        )
+      })
     })
   )
 )

@@ -2,6 +2,7 @@ import { Clock, Effect, Layer, Schema } from "effect"
 import * as CronMarker from "../../fibers/CronMarker.js"
 import { Inbox, type InboxEntry, type StoredArrival } from "../../services/conversation/Inbox.js"
 import { InboundEvent } from "../../services/conversation/InboundEvent.js"
+import { bare } from "../../services/delivery/Target.js"
 import { Ids } from "../../services/operation/Ids.js"
 import { SessionKey } from "../../services/session/SessionKey.js"
 import { Database, Transaction } from "../../services/state/Database.js"
@@ -63,10 +64,10 @@ const makeNoteChat = () => {
       if (chatId === null || platform === "") return
       if (isFresh(JSON.stringify([platform, chatId, threadId]), chatName, at)) return
       const sql = yield* Transaction
-      yield* sql`INSERT INTO channels (platform, chat_id, thread_id, name, type, last_seen_at)
-        VALUES (${platform}, ${chatId}, ${threadId}, ${chatName}, ${chatType}, ${at})
+      yield* sql`INSERT INTO channels (platform, chat_id, thread_id, name, spoken_name, type, last_seen_at)
+        VALUES (${platform}, ${chatId}, ${threadId}, ${chatName}, ${chatName === null ? null : bare(chatName)}, ${chatType}, ${at})
         ON CONFLICT (platform, chat_id, thread_id) DO UPDATE
-          SET name = coalesce(excluded.name, name), type = excluded.type, last_seen_at = excluded.last_seen_at`
+          SET name = coalesce(excluded.name, name), spoken_name = coalesce(excluded.spoken_name, spoken_name), type = excluded.type, last_seen_at = excluded.last_seen_at`
     })
 }
 

@@ -106,10 +106,25 @@ export interface ChatInfo {
   readonly type: "dm" | "group" | "channel"
 }
 
+/** Where a message can go, as this platform writes it. */
+export interface ChatPlace {
+  readonly chatId: string
+  readonly threadId: string | null
+}
+
+/** A platform that reads references by its own rules (cron-delivery.md 4.1). */
+export interface References {
+  /** The place that a reference names, null when it is none. What it does not know is no chat, for jobs too. */
+  readonly parse?: (reference: string) => ChatPlace | null
+  /** The last word on any place: what is wrong with it, or null. */
+  readonly complaint?: (place: ChatPlace) => string | null
+}
+
 /** One surface: how messages leave for a platform. How they come in is the adapter's own fiber, which calls `Admission.accept`. */
 export interface Adapter {
   readonly platform: string
   readonly capabilities: AdapterCapabilities
+  readonly references?: References
   readonly state: Effect.Effect<AdapterState>
   readonly send: (message: OutboundMessage) => Effect.Effect<SendReceipt, SendError>
   /** Replaces the text of a message. `final`: no further edit follows, so buttons go too. */

@@ -13,5 +13,10 @@ export interface KnownChat {
 /** The chats and threads that this home has met, so that a person's name for one can be used. */
 export class ChannelDirectory extends Context.Tag("hermes/adapter/ChannelDirectory")<
   ChannelDirectory,
-  { readonly list: (platform: string | null) => Effect.Effect<ReadonlyArray<KnownChat>, StateError> }
+  {
+    /** Newest first. */
+    readonly list: (platform: string | null) => Effect.Effect<ReadonlyArray<KnownChat>, StateError>
+    /** The chats of a platform that a reference may mean: by id, by name, by topic, by the beginning of a name. */
+    readonly candidates: (platform: string, reference: string) => Effect.Effect<ReadonlyArray<KnownChat>, StateError>
+  }
 >() {}

@@ -11,3 +11,12 @@ export class HomeChannels extends Context.Tag("hermes/delivery/HomeChannels")<
     readonly all: Effect.Effect<ReadonlyArray<Address>, StateError>
   }
 >() {}
+
+const settings: { readonly [platform: string]: string } = {
+  matrix: "MATRIX_HOME_ROOM",
+  email: "EMAIL_HOME_ADDRESS"
+}
+
+/** The environment's name for a platform's home channel. */
+export const settingOf = (platform: string): string =>
+  settings[platform] ?? `${platform.toUpperCase().replace(/[^A-Z0-9]/g, "_")}_HOME_CHANNEL`

@@ -74,7 +74,7 @@ export type Found =
 const folded = (text: string): string => text.trim().replace(/\s+/g, " ").toLowerCase()
 
 /** A name as a person would say it: `#general` and `@anna` are `general` and `anna`. */
-const bare = (text: string): string => folded(text).replace(/^[#@]\s*/, "")
+export const bare = (text: string): string => folded(text).replace(/^[#@]\s*/, "")
 
 const placeOf = (chat: KnownChat): Place => ({ chatId: chat.chatId, threadId: chat.threadId })
 

@@ -1,6 +1,7 @@
 import { Context, type Effect, Schema } from "effect"
 import type { Address } from "../../fibers/DeliveryOrigin.js"
 import type { StateError } from "../state/StateError.js"
+import type { Routed } from "./Deliver.js"
 import type { Via } from "./Outbox.js"
 
 /** No such platform, or it is not connected here. */
@@ -43,7 +44,35 @@ export class NoHomeChannel extends Schema.TaggedError<NoHomeChannel>()("NoHomeCh
   }
 }
 
+/** A Bot Chat of another profile: another home, another process (decision 4). */
+export class OtherProfile extends Schema.TaggedError<OtherProfile>()("OtherProfile", { profile: Schema.String }) {
+  override get message(): string {
+    return `there is no profile "${this.profile}" in this home: write bot-chat for the one that is here`
+  }
+}
+
 export type TargetError = UnknownPlatform | UnresolvedTarget | InTurnUnresolvable | NoHomeChannel
+
+/** Why a word of `deliver` leads nowhere. */
+export type RouteError = UnknownPlatform | UnresolvedTarget | NoHomeChannel | OtherProfile
+
+/** Where a job's output goes: what a preview says is what a run does. */
+export interface Route {
+  readonly targets: ReadonlyArray<Routed>
+  /** Each word that leads nowhere, and why; the others are delivered all the same (decision 20). */
+  readonly problems: ReadonlyArray<{ readonly token: string; readonly error: RouteError }>
+  /** `origin` with neither an origin nor a home channel: the output is saved here, and whoever asks is told (decision 19). */
+  readonly unanchored: boolean
+}
+
+/** A place that a person may pick. */
+export interface Choice {
+  /** As it is written in `deliver`. */
+  readonly target: string
+  readonly name: string
+  readonly platform: string
+  readonly home: boolean
+}
 
 export interface ResolvedTarget {
   readonly address: Address
@@ -52,8 +81,20 @@ export interface ResolvedTarget {
   readonly tripwire: boolean
 }
 
-/** `platform` or `platform:reference[:thread]` to an address; a bare platform by the three-valued origin of the current fiber. */
 export class TargetResolver extends Context.Tag("hermes/delivery/TargetResolver")<
   TargetResolver,
-  { readonly resolve: (target: string) => Effect.Effect<ResolvedTarget, TargetError | StateError> }
+  {
+    /** `platform` or `platform:reference[:thread]` to an address; a bare platform by the three-valued origin of the current fiber. Strict: an unknown reference is an error. */
+    readonly resolve: (target: string) => Effect.Effect<ResolvedTarget, TargetError | StateError>
+    /**
+     * The places that a job's `deliver` names, for the chat that it was made in. Whose fiber asks plays no role. A
+     * reference that nobody knows is passed on as written, with a note, unless the platform reads references itself.
+     */
+    readonly route: (
+      deliver: string | ReadonlyArray<string> | null,
+      origin: Address | null
+    ) => Effect.Effect<Route, StateError>
+    /** What a person may pick from: each connected platform with its home channel, the chats it knows, and the Bot Chat. */
+    readonly choices: Effect.Effect<ReadonlyArray<Choice>, StateError>
+  }
 >() {}

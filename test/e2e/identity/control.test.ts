@@ -34,6 +34,7 @@ vi.mock("../../../src/layers/delivery/TargetResolver.js", async (importOriginal)
     const resolver = yield* TargetResolver
     const homes = yield* HomeChannels
     return TargetResolver.of({
+      ...resolver,
       resolve: (target) =>
         Effect.gen(function* () {
           if (process.fault === "global origin") {

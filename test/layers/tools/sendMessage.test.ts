@@ -38,7 +38,8 @@ const chats: ReadonlyArray<KnownChat> = [
 const directory = Layer.succeed(
   ChannelDirectory,
   ChannelDirectory.of({
-    list: (name) => Effect.succeed(chats.filter((chat) => name === null || chat.platform === name))
+    list: (name) => Effect.succeed(chats.filter((chat) => name === null || chat.platform === name)),
+    candidates: (name) => Effect.succeed(chats.filter((chat) => chat.platform === name))
   })
 )
 
@@ -297,6 +298,7 @@ describe("a bare send", () => {
           Layer.effect(
             TargetResolver,
             Effect.map(Effect.provide(TargetResolver, context), (resolver) => ({
+              ...resolver,
               resolve: (target: string) =>
                 Effect.flatMap(Turn.peek, ({ marker }) => {
                   latched ||= CronMarker.isCron(marker)

@@ -1,0 +1,145 @@
+/** A job's `deliver` as places (cron-delivery.md 4.1, 4.2; decisions 19–21): each word alone, then one target a place. */
+import { Effect, Schema } from "effect"
+import { type Address, address } from "../../fibers/DeliveryOrigin.js"
+import type { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
+import type { ChannelDirectory } from "../../services/adapter/ChannelDirectory.js"
+import * as Deliver from "../../services/delivery/Deliver.js"
+import { type HomeChannels, settingOf } from "../../services/delivery/HomeChannels.js"
+import {
+  NoHomeChannel,
+  OtherProfile,
+  type Route,
+  type RouteError,
+  UnknownPlatform,
+  UnresolvedTarget
+} from "../../services/delivery/TargetResolver.js"
+import type { StateError } from "../../services/state/StateError.js"
+import * as References from "./References.js"
+
+type Routes = ReadonlyArray<Omit<Deliver.Routed, "token">>
+
+const isRouteError = Schema.is(Schema.Union(UnknownPlatform, UnresolvedTarget, NoHomeChannel, OtherProfile))
+
+const passedOn = (reference: string, platform: string): string =>
+  `"${reference}" is no chat that I know; it is passed on to ${platform} as it is written`
+
+export const make = (
+  registry: typeof AdapterRegistry.Service,
+  directory: typeof ChannelDirectory.Service,
+  homes: typeof HomeChannels.Service
+) => {
+  const connected = Effect.map(registry.all, (adapters) => adapters.map(({ platform }) => platform).sort())
+
+  const adapterOf = (platform: string) =>
+    Effect.flatMap(registry.get(platform), (adapter) =>
+      adapter === null
+        ? Effect.flatMap(connected, (known) => new UnknownPlatform({ platform, known }))
+        : Effect.succeed(adapter)
+    )
+
+  /** The homes that something is connected to, in the order of the fallback. */
+  const connectedHomes = Effect.gen(function* () {
+    const platforms = new Set(yield* connected)
+    return Deliver.inFallbackOrder((yield* homes.all).filter(({ platform }) => platforms.has(platform)))
+  })
+
+  const toOrigin = (origin: Address | null): Effect.Effect<Routes, RouteError | StateError> =>
+    Effect.gen(function* () {
+      if (origin !== null) {
+        yield* adapterOf(origin.platform)
+        return [{ address: origin, via: "origin", note: null }]
+      }
+      const [home] = yield* connectedHomes
+      return home === undefined
+        ? []
+        : [{ address: home, via: "origin_fallback", note: `no chat to answer: the home channel of ${home.platform}` }]
+    })
+
+  /** The home channel; where none is set, the chat that the job was made in, if it is there. */
+  const toPlatform = (platform: string, origin: Address | null): Effect.Effect<Routes, RouteError | StateError> =>
+    Effect.gen(function* () {
+      yield* adapterOf(platform)
+      const home = yield* homes.get(platform)
+      const here = origin !== null && origin.platform === platform ? origin : null
+      if (home === null)
+        return here === null
+          ? yield* new NoHomeChannel({ platform, setting: settingOf(platform) })
+          : [{ address: here, via: "home", note: `${platform} has no home channel: the chat that the job was made in` }]
+      const threadId = home.threadId ?? (here?.chatId === home.chatId ? here.threadId : null)
+      return [{ address: address({ ...home, threadId }), via: "home", note: null }]
+    })
+
+  const toChat = (
+    written: string,
+    platform: string,
+    reference: string,
+    origin: Address | null
+  ): Effect.Effect<Routes, RouteError | StateError> =>
+    Effect.gen(function* () {
+      const adapter = yield* adapterOf(platform)
+      const reading = yield* References.read(directory, adapter, written, reference)
+      const settled = reading._tag === "Unknown" ? References.asWritten(adapter, written, reference) : reading
+      if (settled._tag !== "Place") return yield* settled.error
+      const here = address({ platform, ...settled.place })
+      // On Slack the thread of the origin is where its chat goes on.
+      const at = platform === "slack" && here.threadId === null && here.chatId === origin?.chatId ? origin : here
+      return [
+        {
+          address: at,
+          via: Deliver.matchesOrigin(at, origin) ? "origin" : "explicit",
+          note: reading._tag === "Unknown" ? passedOn(reference, platform) : null
+        }
+      ]
+    })
+
+  const toWord = (
+    { written, word }: Deliver.Token,
+    origin: Address | null
+  ): Effect.Effect<Routes, RouteError | StateError> => {
+    switch (word._tag) {
+      case "Local":
+        return Effect.succeed([])
+      case "Origin":
+        return toOrigin(origin)
+      case "All":
+        return Effect.flatMap(connectedHomes, (all) =>
+          all.length === 0
+            ? new NoHomeChannel({ platform: "any platform", setting: settingOf("telegram") })
+            : Effect.succeed(all.map((home) => ({ address: home, via: "broadcast", note: null })))
+        )
+      case "BotChat":
+        return Deliver.isOwnProfile(word.profile)
+          ? Effect.as(adapterOf(Deliver.botChat), [
+              { address: address({ platform: Deliver.botChat, chatId: Deliver.botChat }), via: "explicit", note: null }
+            ])
+          : new OtherProfile({ profile: word.profile ?? "" })
+      case "Platform":
+        return toPlatform(word.platform, origin)
+      case "Chat":
+        return toChat(written, word.platform, word.reference, origin)
+    }
+  }
+
+  return {
+    adapterOf,
+    connected,
+    /** See `TargetResolver.route`. */
+    route: (deliver: string | ReadonlyArray<string> | null, origin: Address | null): Effect.Effect<Route, StateError> =>
+      Effect.gen(function* () {
+        const targets: Array<Deliver.Routed> = []
+        const problems: Array<Route["problems"][number]> = []
+        let unanchored = false
+        for (const token of Deliver.parse(deliver)) {
+          const routes = yield* toWord(token, origin).pipe(
+            Effect.catchIf(isRouteError, (error) => Effect.succeed(error))
+          )
+          if (isRouteError(routes)) problems.push({ token: token.written, error: routes })
+          else {
+            unanchored ||= routes.length === 0 && token.word._tag === "Origin"
+            targets.push(...routes.map((to) => ({ ...to, token: token.written })))
+          }
+        }
+        return { targets: Deliver.merge(targets), problems, unanchored }
+      })
+  }
+}

@@ -1,0 +1,187 @@
+/** A job's `deliver` as places: each cell is a word, an origin and the homes, and what comes of them. */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import * as AmbientEnvironment from "../../../src/fibers/AmbientEnvironment.js"
+import { type Address, address } from "../../../src/fibers/DeliveryOrigin.js"
+import * as AdapterRegistryLayer from "../../../src/layers/adapter/AdapterRegistry.js"
+import * as TargetResolverLayer from "../../../src/layers/delivery/TargetResolver.js"
+import { type Adapter, plainText } from "../../../src/services/adapter/Adapter.js"
+import { AdapterRegistry } from "../../../src/services/adapter/AdapterRegistry.js"
+import { ChannelDirectory, type KnownChat } from "../../../src/services/adapter/ChannelDirectory.js"
+import { HomeChannels } from "../../../src/services/delivery/HomeChannels.js"
+import { TargetResolver } from "../../../src/services/delivery/TargetResolver.js"
+
+const at = (platform: string, chatId: string, threadId: string | null = null) => address({ platform, chatId, threadId })
+
+const adapter = (platform: string, references?: Adapter["references"]): Adapter => ({
+  platform,
+  capabilities: plainText,
+  ...(references === undefined ? {} : { references }),
+  state: Effect.succeed({ _tag: "Connected" }),
+  send: () => Effect.dieMessage("nothing is sent here"),
+  edit: () => Effect.dieMessage("nothing is sent here"),
+  typing: () => Effect.void,
+  chatInfo: (chatId) => Effect.succeed({ name: chatId, type: "dm" })
+})
+
+const rooms = adapter("rooms", {
+  parse: (reference) => (reference.startsWith("r") ? { chatId: reference, threadId: null } : null),
+  complaint: (place) => (place.chatId === "r0" ? "room 0 takes no messages" : null)
+})
+
+const chats: ReadonlyArray<KnownChat> = [
+  { platform: "telegram", chatId: "-100", threadId: null, name: "Team Rocket", type: "group", lastSeenAt: 1 },
+  { platform: "telegram", chatId: "55", threadId: null, name: "Anna", type: "dm", lastSeenAt: 1 },
+  { platform: "telegram", chatId: "56", threadId: null, name: "Anna Bell", type: "dm", lastSeenAt: 1 }
+]
+
+const home = at("telegram", "1", "9")
+const slackHome = at("slack", "C0000001")
+const origin = at("telegram", "-100", "7")
+const slackOrigin = at("slack", "C0000001", "1700000000.1")
+
+interface World {
+  readonly homes?: ReadonlyArray<Address>
+}
+
+const world = ({ homes = [home, slackHome] }: World) => {
+  const registry = Layer.scopedDiscard(
+    Effect.gen(function* () {
+      const registered = yield* AdapterRegistry
+      for (const one of [adapter("telegram"), adapter("slack"), adapter("discord"), rooms, adapter("bot-chat")])
+        yield* registered.register(one)
+    })
+  ).pipe(Layer.provideMerge(AdapterRegistryLayer.layer))
+  return TargetResolverLayer.layer.pipe(
+    Layer.provide(
+      Layer.mergeAll(
+        AmbientEnvironment.layer({}),
+        Layer.succeed(
+          ChannelDirectory,
+          ChannelDirectory.of({
+            list: (name) => Effect.succeed(chats.filter((chat) => name === null || chat.platform === name)),
+            candidates: (name) => Effect.succeed(chats.filter((chat) => chat.platform === name))
+          })
+        ),
+        Layer.succeed(
+          HomeChannels,
+          HomeChannels.of({
+            get: (name) => Effect.succeed(homes.find(({ platform }) => platform === name) ?? null),
+            set: () => Effect.void,
+            all: Effect.succeed(homes)
+          })
+        )
+      )
+    ),
+    Layer.provide(registry)
+  )
+}
+
+type Cell = readonly [
+  deliver: string,
+  origin: Address | null,
+  targets: ReadonlyArray<readonly [string, string, string | null, string]>,
+  problems?: ReadonlyArray<RegExp>,
+  world?: World
+]
+
+const cells: ReadonlyArray<Cell> = [
+  ["local", origin, []],
+  ["origin", origin, [["telegram", "-100", "7", "origin"]]],
+  ["ORIGIN", origin, [["telegram", "-100", "7", "origin"]]],
+  ["origin", null, [["telegram", "1", "9", "origin_fallback"]]],
+  ["origin", null, [["slack", "C0000001", null, "origin_fallback"]], [], { homes: [slackHome] }],
+  ["origin", null, [], [], { homes: [] }],
+  ["origin", at("gone", "5"), [], [/no platform "gone"/]],
+  [
+    "all",
+    origin,
+    [
+      ["telegram", "1", "9", "broadcast"],
+      ["slack", "C0000001", null, "broadcast"]
+    ]
+  ],
+  ["all", origin, [], [/no home channel for any platform/], { homes: [] }],
+  ["all", origin, [["slack", "C0000001", null, "broadcast"]], [], { homes: [slackHome, at("gone", "1")] }],
+  ["telegram", origin, [["telegram", "1", "9", "home"]]],
+  ["telegram", origin, [["telegram", "-100", "7", "home"]], [], { homes: [] }],
+  ["discord", origin, [], [/no home channel for discord: set DISCORD_HOME_CHANNEL/]],
+  ["telegram:-100:7", origin, [["telegram", "-100", "7", "origin"]]],
+  ["telegram:-100", origin, [["telegram", "-100", null, "explicit"]]],
+  ["telegram:#team rocket", null, [["telegram", "-100", null, "explicit"]]],
+  ["telegram:Anna", null, [["telegram", "55", null, "explicit"]]],
+  ["telegram:An", null, [], [/fits several chats/]],
+  ["telegram:nobody", null, [["telegram", "nobody", null, "explicit"]]],
+  [
+    "telegraph:1",
+    null,
+    [],
+    [/no platform "telegraph"; there are: bot-chat, discord, rooms, slack, telegram|no platform "telegraph"/]
+  ],
+  ["rooms:r7", null, [["rooms", "r7", null, "explicit"]]],
+  ["rooms:x7", null, [], [/rooms does not know such a reference/]],
+  ["rooms:r0", null, [], [/room 0 takes no messages/]],
+  ["slack:C0000001", slackOrigin, [["slack", "C0000001", "1700000000.1", "origin"]]],
+  ["slack", slackOrigin, [["slack", "C0000001", "1700000000.1", "home"]]],
+  ["slack", slackOrigin, [["slack", "C0000001", "17.5", "home"]], [], { homes: [at("slack", "C0000001", "17.5")] }],
+  ["bot-chat", null, [["bot-chat", "bot-chat", null, "explicit"]]],
+  ["bot-chat:work", null, [], [/no profile "work"/]],
+  ["origin,telegram", at("telegram", "1", "9"), [["telegram", "1", "9", "origin"]]],
+  ["telegram,origin", at("telegram", "1", "9"), [["telegram", "1", "9", "origin"]]],
+  [
+    "all,origin",
+    at("telegram", "1", "9"),
+    [
+      ["telegram", "1", "9", "origin"],
+      ["slack", "C0000001", null, "broadcast"]
+    ]
+  ],
+  [
+    "nowhere,telegram,telegram:55",
+    null,
+    [
+      ["telegram", "1", "9", "home"],
+      ["telegram", "55", null, "explicit"]
+    ],
+    [/no platform "nowhere"/]
+  ],
+  ["local,telegram", null, [["telegram", "1", "9", "home"]]]
+]
+
+describe("where a job's output goes", () => {
+  it.effect.each(cells)("%j", ([deliver, from, targets, problems = [], given = {}]) =>
+    Effect.gen(function* () {
+      const route = yield* (yield* TargetResolver).route(deliver, from)
+      expect(route.targets.map(({ address: to, via }) => [to.platform, to.chatId, to.threadId, via])).toEqual(targets)
+      expect(route.problems.length).toBe(problems.length)
+      for (const [index, problem] of problems.entries()) expect(route.problems[index]?.error.message).toMatch(problem)
+      expect(route.unanchored).toBe(targets.length === 0 && problems.length === 0 && /origin/i.test(deliver))
+    }).pipe(Effect.provide(world(given)))
+  )
+
+  it.effect("a reference that nobody knows is passed on, and said so", () =>
+    Effect.gen(function* () {
+      const { targets } = yield* (yield* TargetResolver).route("telegram:nobody", null)
+      expect(targets[0]?.note).toMatch(/passed on to telegram as it is written/)
+      const strict = yield* Effect.flip((yield* TargetResolver).resolve("telegram:nobody"))
+      expect(strict._tag).toBe("UnresolvedTarget")
+    }).pipe(Effect.provide(world({})))
+  )
+
+  it.effect(
+    "the choices are the platforms with their homes, the chats they know, and the Bot Chat, each a word that resolves",
+    () =>
+      Effect.gen(function* () {
+        const resolver = yield* TargetResolver
+        const choices = yield* resolver.choices
+        expect(choices.filter(({ home: isHome }) => isHome).map(({ target }) => target)).toEqual(["slack", "telegram"])
+        expect(choices.at(-1)).toMatchObject({ target: "bot-chat", name: "Bot Chat" })
+        for (const { target, home: isHome } of choices) {
+          const { problems } = yield* resolver.route(target, null)
+          expect(problems.length === 0 || (!isHome && /no home channel/.test(problems[0]?.error.message ?? ""))).toBe(
+            true
+          )
+        }
+      }).pipe(Effect.provide(world({})))
+  )
+})
