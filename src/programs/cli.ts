@@ -22,6 +22,7 @@ const commands = {
   send: () => import("./commands/send.js"),
   sessions: () => import("./commands/sessions.js"),
   deliveries: () => import("./commands/deliveries.js"),
+  explain: () => import("./commands/explain.js"),
   approvals: () => import("./commands/approvals.js"),
   pairing: () => import("./commands/pairing.js"),
   model: () => import("./commands/model.js"),

@@ -7,6 +7,7 @@ import { badGateway, notFound } from "../../services/api/ApiError.js"
 import { Caller } from "../../services/api/Caller.js"
 import { deliveryView, type TargetView } from "../../services/api/Deliveries.js"
 import { Delivery } from "../../services/delivery/Delivery.js"
+import { Explain } from "../../services/delivery/Explain.js"
 import { HomeChannels } from "../../services/delivery/HomeChannels.js"
 import { Outbox } from "../../services/delivery/Outbox.js"
 import { TargetResolver } from "../../services/delivery/TargetResolver.js"
@@ -32,6 +33,7 @@ export const layer = HttpApiBuilder.group(Api, "deliveries", (handlers) =>
   Effect.gen(function* () {
     const outbox = yield* Outbox
     const resolver = yield* TargetResolver
+    const explain = yield* Explain
     const delivery = yield* Delivery
     const directory = yield* ChannelDirectory
     const homes = yield* HomeChannels
@@ -67,6 +69,11 @@ export const layer = HttpApiBuilder.group(Api, "deliveries", (handlers) =>
           Effect.flatMap(outbox.get(path.id), (row) =>
             row === null ? Effect.fail(notFound(`there is no delivery ${path.id}`)) : Effect.succeed(deliveryView(row))
           )
+        )
+      )
+      .handle("explain", ({ path }) =>
+        answered(
+          Effect.catchTag(explain.story(path.id), "NothingKnown", (error) => Effect.fail(notFound(error.message)))
         )
       )
       .handle("send", ({ payload }) =>

@@ -7,6 +7,7 @@ import { messageView, sessionView } from "../../services/api/Sessions.js"
 import { Approvals } from "../../services/approval/Approval.js"
 import { Pairing } from "../../services/conversation/Pairing.js"
 import { Delivery } from "../../services/delivery/Delivery.js"
+import { Explain } from "../../services/delivery/Explain.js"
 import { HomeChannels } from "../../services/delivery/HomeChannels.js"
 import { Outbox } from "../../services/delivery/Outbox.js"
 import { TargetResolver } from "../../services/delivery/TargetResolver.js"
@@ -59,6 +60,7 @@ const targetView = (place: Place, name: string | null, home: boolean): TargetVie
 const make = Effect.gen(function* () {
   const sessions = yield* SessionStore
   const transcript = yield* Transcript
+  const explain = yield* Explain
   const outbox = yield* Outbox
   const approvals = yield* Approvals
   const pairing = yield* Pairing
@@ -101,6 +103,7 @@ const make = Effect.gen(function* () {
             ? Effect.fail(new Refused({ code: "not_found", text: `there is no delivery ${id}` }))
             : Effect.succeed(deliveryView(row))
         ),
+      explain: (id) => refused(explain.story(id)),
       targets: Effect.gen(function* () {
         const atHome = yield* homes.all
         const known = yield* directory.list(null)
@@ -153,6 +156,7 @@ export const layer: Layer.Layer<
   never,
   | SessionStore
   | Transcript
+  | Explain
   | Outbox
   | Approvals
   | Pairing

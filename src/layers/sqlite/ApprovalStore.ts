@@ -67,6 +67,11 @@ export const layer = Layer.effect(
             ORDER BY asked_at, id`)
         )
       ),
+      ofTurn: Effect.fn("ApprovalStore.ofTurn")((turnId: string) =>
+        database.read("approval.ofTurn", (sql) =>
+          many(sql`SELECT ${sql.literal(columns)} FROM approvals WHERE turn_id = ${turnId} ORDER BY asked_at, id`)
+        )
+      ),
       open: Effect.fn("ApprovalStore.open")((sessionKey: string | null) =>
         database.read("approval.open", (sql) =>
           many(sql`SELECT ${sql.literal(columns)} FROM approvals

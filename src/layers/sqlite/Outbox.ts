@@ -180,6 +180,15 @@ const make = Effect.gen(function* () {
           ORDER BY id`)
       )
     ),
+    ofTurn: Effect.fn("Outbox.ofTurn")((turnId: string) =>
+      database.read("outbox.ofTurn", (sql) =>
+        many(sql`SELECT ${sql.literal(columns)} FROM deliveries
+          WHERE (cause_kind = 'turn' AND cause_id = ${turnId})
+            OR (cause_kind = 'turn' AND cause_id > ${`${turnId}~`} AND cause_id < ${`${turnId}\u007f`})
+            OR (cause_kind = 'send_message' AND cause_id > ${`${turnId}:`} AND cause_id < ${`${turnId};`})
+          ORDER BY id`)
+      )
+    ),
     list: Effect.fn("Outbox.list")((options: { readonly limit: number; readonly state?: DeliveryState }) =>
       database.read("outbox.list", (sql) =>
         many(sql`SELECT ${sql.literal(columns)} FROM deliveries

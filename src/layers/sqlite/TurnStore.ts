@@ -1,5 +1,5 @@
-import type { SqlError } from "@effect/sql"
-import { Clock, Effect, Layer, Schema } from "effect"
+import type { SqlClient, SqlError } from "@effect/sql"
+import { Clock, Effect, Layer, type ParseResult, Schema } from "effect"
 import * as Turn from "../../fibers/Turn.js"
 import { TurnRefused, type TurnRow, TurnStore } from "../../services/conversation/TurnStore.js"
 import { Database, Transaction } from "../../services/state/Database.js"
@@ -54,6 +54,13 @@ const refusal =
 const make = Effect.gen(function* () {
   const database = yield* Database
   const owner = yield* Owner
+  const list = (
+    operation: string,
+    query: (
+      sql: SqlClient.SqlClient
+    ) => Effect.Effect<ReadonlyArray<typeof Row.Type>, SqlError.SqlError | ParseResult.ParseError>
+  ) => database.read(operation, (sql) => Effect.flatMap(query(sql), Effect.forEach(rowOf)))
+
   return TurnStore.of({
     begin: (turn, inboxId) =>
       Effect.gen(function* () {
@@ -84,13 +91,20 @@ const make = Effect.gen(function* () {
         )
       )
     ),
+    children: Effect.fn("TurnStore.children")((turnId: string) =>
+      list("turn.children", (sql) =>
+        many(sql`SELECT ${sql.literal(columns)} FROM turns WHERE parent_id = ${turnId} ORDER BY started_at, id`)
+      )
+    ),
+    ofEvent: Effect.fn("TurnStore.ofEvent")((inboxId: string) =>
+      list("turn.ofEvent", (sql) =>
+        many(sql`SELECT ${sql.literal(columns)} FROM turns WHERE inbox_id = ${inboxId} ORDER BY started_at, id`)
+      )
+    ),
     open: Effect.flatMap(Clock.currentTimeMillis, (now) =>
-      database.read("turn.open", (sql) =>
-        Effect.flatMap(
-          many(sql`SELECT ${sql.literal(columns)} FROM turns
-            WHERE ended_at IS NULL AND NOT ${sql.literal(isOwned("turns", now))} ORDER BY started_at, id`),
-          Effect.forEach(rowOf)
-        )
+      list("turn.open", (sql) =>
+        many(sql`SELECT ${sql.literal(columns)} FROM turns
+          WHERE ended_at IS NULL AND NOT ${sql.literal(isOwned("turns", now))} ORDER BY started_at, id`)
       )
     ),
     strike: (turnId) =>

@@ -4,6 +4,7 @@ import { Effect, Layer } from "effect"
 import * as AdapterRegistry from "../../layers/adapter/AdapterRegistry.js"
 import * as Approvals from "../../layers/approval/Approvals.js"
 import * as Delivery from "../../layers/delivery/Delivery.js"
+import * as Explain from "../../layers/delivery/Explain.js"
 import * as Notifier from "../../layers/delivery/Notifier.js"
 import * as Redactor from "../../layers/delivery/Redactor.js"
 import * as TargetResolver from "../../layers/delivery/TargetResolver.js"
@@ -29,7 +30,7 @@ export const settled = Layer.unwrapEffect(
 )
 
 const direct = DirectDesk.layer.pipe(
-  Layer.provide(Layer.mergeAll(Approvals.layer, TargetResolver.layer)),
+  Layer.provide(Layer.mergeAll(Approvals.layer, TargetResolver.layer, Explain.layer)),
   Layer.provide(Notifier.layer),
   Layer.provide(surfaces),
   Layer.provide(Delivery.layer),

@@ -2,6 +2,7 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { Schema } from "effect"
+import { Story } from "../delivery/Explain.js"
 import { CauseKind, type DeliveryRow, DeliveryState, Via } from "../delivery/Outbox.js"
 import { Instant } from "../operation/Instant.js"
 import { BadGateway, NotFound } from "./ApiError.js"
@@ -82,6 +83,13 @@ export const Deliveries = HttpApiGroup.make("deliveries")
       .setPath(Schema.Struct({ id: PathText }))
       .addSuccess(DeliveryView)
       .addError(NotFound)
+  )
+  .add(
+    HttpApiEndpoint.get("explain", "/api/explain/:id")
+      .setPath(Schema.Struct({ id: PathText }))
+      .addSuccess(Story)
+      .addError(NotFound)
+      .annotate(OpenApi.Summary, "The story of a delivery, turn, run, approval or message, from its cause to its end")
   )
   .add(
     HttpApiEndpoint.post("send", "/api/send")

@@ -23,6 +23,8 @@ export class ApprovalStore extends Context.Tag("hermes/approval/ApprovalStore")<
     readonly openOfCall: (turnId: string, callId: string) => Effect.Effect<ApprovalRow | null, StateError>
     /** Every question of one tool call, settled ones too, oldest first: a yes from before a restart still counts. */
     readonly ofCall: (turnId: string, callId: string) => Effect.Effect<ReadonlyArray<ApprovalRow>, StateError>
+    /** Every question of a turn, oldest first. */
+    readonly ofTurn: (turnId: string) => Effect.Effect<ReadonlyArray<ApprovalRow>, StateError>
     /** Oldest first. */
     readonly open: (sessionKey: string | null) => Effect.Effect<ReadonlyArray<ApprovalRow>, StateError>
     readonly list: (limit: number) => Effect.Effect<ReadonlyArray<ApprovalRow>, StateError>

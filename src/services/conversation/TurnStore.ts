@@ -37,6 +37,10 @@ export class TurnStore extends Context.Tag("hermes/conversation/TurnStore")<
     readonly answering: (turnId: string) => Step<void>
     readonly end: (turnId: string, outcome: TurnOutcome) => Step<void>
     readonly get: (turnId: string) => Effect.Effect<TurnRow | null, StateError>
+    /** The helpers that a turn gave work to, in the order of their beginning. */
+    readonly children: (turnId: string) => Effect.Effect<ReadonlyArray<TurnRow>, StateError>
+    /** The turns that an inbound event began, oldest first. */
+    readonly ofEvent: (inboxId: string) => Effect.Effect<ReadonlyArray<TurnRow>, StateError>
     /** Turns left open by a process that is gone, oldest first. */
     readonly open: Effect.Effect<ReadonlyArray<TurnRow>, StateError>
     /** One more unclean restart for this open turn; answers the new count. */

@@ -85,6 +85,8 @@ export class Outbox extends Context.Tag("hermes/delivery/Outbox")<
       limit: number
     ) => Effect.Effect<ReadonlyArray<DeliveryRow>, StateError>
     readonly ofCause: (kind: CauseKind, id: string) => Effect.Effect<ReadonlyArray<DeliveryRow>, StateError>
+    /** What a turn said and what its tools sent, in the order of making. */
+    readonly ofTurn: (turnId: string) => Effect.Effect<ReadonlyArray<DeliveryRow>, StateError>
     readonly list: (options: {
       readonly limit: number
       readonly state?: DeliveryState

@@ -3,6 +3,7 @@ import type { ApprovalView } from "../api/Approvals.js"
 import type { DeliveryView, SendResult, TargetView } from "../api/Deliveries.js"
 import type { PairedUserView, PairingRequestView } from "../api/Pairing.js"
 import type { MessageView, SessionView } from "../api/Sessions.js"
+import type { Story } from "../delivery/Explain.js"
 import type { DeliveryState } from "../delivery/Outbox.js"
 import type { StateError } from "../state/StateError.js"
 
@@ -57,6 +58,8 @@ export class Desk extends Context.Tag("hermes/operation/Desk")<
         readonly state?: DeliveryState
       }) => Effect.Effect<ReadonlyArray<DeliveryView>, DeskError>
       readonly get: (id: string) => Effect.Effect<DeliveryView, DeskError>
+      /** The story of a delivery, turn, run, approval or message. */
+      readonly explain: (id: string) => Effect.Effect<Story, DeskError>
       readonly targets: Effect.Effect<ReadonlyArray<TargetView>, DeskError>
       readonly send: (target: string, text: string) => Effect.Effect<typeof SendResult.Type, DeskError>
     }

@@ -9,18 +9,22 @@ import * as AmbientEnvironment from "../../../src/fibers/AmbientEnvironment.js"
 import * as Turn from "../../../src/fibers/Turn.js"
 import * as Registry from "../../../src/layers/adapter/AdapterRegistry.js"
 import * as DeliveryLayer from "../../../src/layers/delivery/Delivery.js"
+import * as ExplainLayer from "../../../src/layers/delivery/Explain.js"
 import * as TargetResolverLayer from "../../../src/layers/delivery/TargetResolver.js"
 import * as Server from "../../../src/layers/http/Server.js"
 import * as IdsLayer from "../../../src/layers/node/Ids.js"
 import * as ActivityLayer from "../../../src/layers/operation/Activity.js"
 import * as DrainLayer from "../../../src/layers/operation/Drain.js"
 import * as HealthLayer from "../../../src/layers/operation/Health.js"
+import * as ApprovalStoreLayer from "../../../src/layers/sqlite/ApprovalStore.js"
 import * as ChannelDirectoryLayer from "../../../src/layers/sqlite/ChannelDirectory.js"
 import * as HomeChannelsLayer from "../../../src/layers/sqlite/HomeChannels.js"
 import * as InboxLayer from "../../../src/layers/sqlite/Inbox.js"
 import * as OutboxLayer from "../../../src/layers/sqlite/Outbox.js"
 import * as SessionStoreLayer from "../../../src/layers/sqlite/SessionStore.js"
+import * as ToolCallStoreLayer from "../../../src/layers/sqlite/ToolCallStore.js"
 import * as TranscriptLayer from "../../../src/layers/sqlite/Transcript.js"
+import * as TurnStoreLayer from "../../../src/layers/sqlite/TurnStore.js"
 import * as WebAdapter from "../../../src/layers/web/Adapter.js"
 import { ApiServer, type ApiServerError } from "../../../src/services/api/ApiServer.js"
 import { ApprovalRow, Approvals, NothingToAnswer } from "../../../src/services/approval/Approval.js"
@@ -247,7 +251,10 @@ const stores = Layer.mergeAll(
   InboxLayer.layer,
   OutboxLayer.layer,
   HomeChannelsLayer.layer,
-  ChannelDirectoryLayer.layer
+  ChannelDirectoryLayer.layer,
+  TurnStoreLayer.layer,
+  ToolCallStoreLayer.layer,
+  ApprovalStoreLayer.layer
 ).pipe(Layer.provideMerge(Layer.mergeAll(layerMemory, IdsLayer.layer)))
 
 const page = Effect.map(folder, (home) => {
@@ -293,6 +300,7 @@ export const backstage = (changes: Partial<SettingsShape["apiServer"]> = {}) =>
     telegram,
     WebAdapter.layer,
     TargetResolverLayer.layer,
+    ExplainLayer.layer,
     DeliveryLayer.layer
   ).pipe(Layer.provideMerge(conversations), Layer.provideMerge(base(changes)))
 

@@ -1,0 +1,24 @@
+import * as Args from "@effect/cli/Args"
+import * as Command from "@effect/cli/Command"
+import { Effect } from "effect"
+import { Story } from "../../services/delivery/Explain.js"
+import { Desk } from "../../services/operation/Desk.js"
+import { desk } from "./desk.js"
+import { answer, moment, plain } from "./output.js"
+
+const id = Args.text({ name: "ID" }).pipe(Args.withDescription("Of a delivery, run, turn, approval or message."))
+
+export const command = Command.make("explain", { id }, ({ id }) =>
+  Effect.gen(function* () {
+    const { deliveries } = yield* Desk
+    yield* answer(Story, yield* deliveries.explain(id), (story) =>
+      story.passages.flatMap((passage) => [
+        `${passage.at === null ? "                " : moment(passage.at)}  ${plain(passage.text)}`,
+        ...(passage.id === null ? [] : [`                  ${passage.id === story.id ? "→" : " "} ${passage.id}`])
+      ])
+    )
+  })
+).pipe(
+  Command.withDescription("Why something was said or done, and what became of it: its whole story."),
+  Command.provide(desk)
+)

@@ -1,0 +1,178 @@
+/** Rows as sentences (see Explain). Pure; texts of people and models are shortened and kept on one line. */
+import type { Address, DeliveryOrigin } from "../../fibers/DeliveryOrigin.js"
+import type { CronMarker } from "../../fibers/CronMarker.js"
+import * as Field from "../../fibers/Field.js"
+import type { SessionIdentity } from "../../fibers/SessionIdentity.js"
+import type { ApprovalRow } from "../approval/Approval.js"
+import type { InboxEntry } from "../conversation/Inbox.js"
+import type { TurnRow } from "../conversation/TurnStore.js"
+import type { Passage } from "./Explain.js"
+import type { DeliveryRow, Via } from "./Outbox.js"
+
+const longestQuote = 120
+
+const quote = (text: string): string => {
+  const line = text.replace(/\s+/g, " ").trim()
+  return `“${line.length <= longestQuote ? line : `${line.slice(0, longestQuote)}…`}”`
+}
+
+const place = ({ platform, chatId, threadId }: Pick<Address, "platform" | "chatId" | "threadId">): string =>
+  `${platform}:${chatId}${threadId === null ? "" : `:${threadId}`}`
+
+const vias: { readonly [V in Via]: string } = {
+  origin: "the chat that the work came from",
+  origin_fallback: "no chat to answer, so the first home channel",
+  explicit: "it was named",
+  home: "the platform was named, so its home channel",
+  broadcast: "every home channel was asked for"
+}
+
+const eventStates: { readonly [S in InboxEntry["state"]]: string } = {
+  accepted: "it waits for its turn",
+  running: "a turn works on it",
+  answered: "it was answered",
+  steered: "it was handed to the turn that ran",
+  interrupted: "its turn was interrupted",
+  dropped: "it was dropped",
+  failed: "its turn failed"
+}
+
+export const message = ({ acceptedAt, event, id, state }: InboxEntry): Passage => {
+  const { chatId, chatName, platform, threadId, userId, userName } = event.source
+  const who = userName ?? userId ?? "somebody"
+  const where = chatId === null ? platform : place({ platform, chatId, threadId })
+  const named = chatName === null || chatName === who ? "" : ` (${chatName})`
+  return {
+    at: acceptedAt,
+    kind: "message",
+    id,
+    text: `${who} wrote in ${where}${named}: ${quote(event.text)}; ${eventStates[state]}`
+  }
+}
+
+export const session = (row: {
+  readonly id: string
+  readonly title: string | null
+  readonly key: string | null
+  readonly startedAt: number
+}): Passage => ({
+  at: row.startedAt,
+  kind: "session",
+  id: row.id,
+  text: `the conversation is ${row.title === null ? row.id : quote(row.title)}${row.key === null ? "" : `, kept under ${row.key}`}`
+})
+
+const whom = (identity: SessionIdentity): string => {
+  const { chatId, platform, threadId, userName, userId } = identity
+  const at = Field.valueOrNull(chatId)
+  const on = Field.valueOrNull(platform)
+  const name = Field.valueOrNull(userName) ?? Field.valueOrNull(userId)
+  const where =
+    on === null ? null : at === null ? on : place({ platform: on, chatId: at, threadId: Field.valueOrNull(threadId) })
+  return [name, where].filter((part) => part !== null).join(" in ") || "nobody"
+}
+
+const why = (marker: CronMarker): string =>
+  marker._tag === "Cron"
+    ? `it is a scheduled job's${marker.job === null ? "" : ` (job ${marker.job}${marker.run === null ? "" : `, run ${marker.run}`})`}`
+    : "no scheduled job has to do with it"
+
+const where = (origin: DeliveryOrigin): string => {
+  switch (origin._tag) {
+    case "Live":
+      return `its answer goes to ${place(origin.address)}`
+    case "Routing":
+      return `its answer goes to the turn that asked, and what it sends goes to ${place(origin.address)}`
+    case "Targets":
+      return `its answer goes to ${origin.addresses.map(place).join(", ")}`
+    case "Cleared":
+    case "Unset":
+      return "its answer goes to no chat"
+  }
+}
+
+const outcomes: { readonly [O in NonNullable<TurnRow["outcome"]>]: string } = {
+  answered: "it was answered",
+  interrupted: "it was interrupted",
+  failed: "it failed",
+  suspended: "it was given up after unclean restarts",
+  unknown: "how it ended is not known"
+}
+
+export const turn = ({ endedAt, outcome, startedAt, state, strikes, turn: facts }: TurnRow): Passage => {
+  const kind =
+    facts.depth === 0
+      ? "a turn began"
+      : `a helper began, ${facts.depth === 1 ? "one step" : `${facts.depth} steps`} away from the asker`
+  const ending = outcome === null ? (state === "answering" ? "its answer is on its way" : "it runs") : outcomes[outcome]
+  const struck = strikes === 0 ? "" : `; ${strikes} unclean ${strikes === 1 ? "restart" : "restarts"} hit it`
+  const took = endedAt === null ? "" : ` after ${Math.max(0, Math.round((endedAt - startedAt) / 1000))} s`
+  return {
+    at: startedAt,
+    kind: "turn",
+    id: facts.id,
+    text: `${kind}: for ${whom(facts.identity)}; ${why(facts.marker)}; ${where(facts.origin)}; ${ending}${took}${struck}`
+  }
+}
+
+const callStates = {
+  recorded: "not begun",
+  waiting: "waits for permission",
+  started: "begun, its result is not known",
+  settled: "done"
+} as const
+
+export const call = (row: {
+  readonly callId: string
+  readonly tool: string
+  readonly state: keyof typeof callStates
+}): Passage => ({
+  at: null,
+  kind: "call",
+  id: null,
+  text: `the tool ${row.tool} was called (${row.callId}): ${callStates[row.state]}`
+})
+
+export const approval = (row: ApprovalRow): Passage => {
+  const by = row.by === null ? "" : ` by ${row.by}`
+  const ending =
+    row.state === "open"
+      ? "nobody has answered yet"
+      : `it was ${row.state}${by}${row.answer === null ? "" : ` (${quote(row.answer)})`}`
+  return {
+    at: row.askedAt,
+    kind: "approval",
+    id: row.id,
+    text: `${row.sessionKey} was asked whether ${row.tool} may do ${quote(row.subject)}${row.reasons.length === 0 ? "" : ` (${row.reasons.join("; ")})`}: ${ending}`
+  }
+}
+
+const ending = (row: DeliveryRow): string => {
+  const reason = row.reason === null ? "" : `: ${row.reason}`
+  const tries = row.attempts === 1 ? "at the first attempt" : `after ${row.attempts} attempts`
+  switch (row.state) {
+    case "sent":
+      return `${row.address.platform} took it ${tries} and calls it ${row.platformMessageId ?? "nothing"}${reason}`
+    case "sending":
+      return "it is being sent"
+    case "pending":
+      return `it waits to be sent${reason}`
+    case "failed":
+      return `it was not sent${reason}`
+    case "unknown":
+      return `it may or may not have arrived${reason}`
+    case "suppressed":
+      return `it was not to be sent${reason}`
+  }
+}
+
+export const delivery = (row: DeliveryRow): Passage => {
+  const part = row.parts === 1 ? "" : `, part ${row.part} of ${row.parts}`
+  const again = row.resendOf === null ? "" : `, once more instead of ${row.resendOf}, which is in doubt`
+  return {
+    at: row.createdAt,
+    kind: "delivery",
+    id: row.id,
+    text: `a message to ${place(row.address)}${part} (${vias[row.via]})${again}: ${quote(row.text)}; ${ending(row)}`
+  }
+}
