@@ -1,7 +1,7 @@
 /**
  * HTTP for grammy's client. grammy brings node-fetch; its documented `fetch` option takes ours instead, for two reasons:
  * only the socket knows whether a request that failed had left (sending it again is safe or not, gateway.md 3.8), and a
- * call costs 0.16 ms instead of 0.25 over loopback, near the 0.14 of bare node:http (`bench/chat`).
+ * call costs 0.16 ms instead of 0.25 over loopback, near the 0.14 of bare node:http (`bench/world`).
  */
 import { Effect, Either, Schema, type Scope } from "effect"
 import * as http from "node:http"

@@ -1,9 +1,10 @@
 /**
- * Echo bots to measure beside, one per process: `node bots.mjs KIND API_ROOT TOKEN FOLDER`.
+ * Echo bots to measure beside, one per process: `node bots.mjs KIND API_ROOT TOKEN FOLDER [MODEL]`.
  *
  * raw: node:http and nothing else. durable: the same with what a gateway must keep on disk, each commit synchronous
  * (FULL): the update once, the session, both messages with their search index, the outbox and its proof. batch: one
  * commit for all updates of a poll and one for all proofs of a turn of the event loop, checkpoints in a worker thread.
+ * durable asks MODEL (what stands before /chat/completions) for its words where there is one.
  * grammy, runner, telegraf: the frameworks as their documentation shows them, storing nothing.
  */
 import http from "node:http"
@@ -12,24 +13,35 @@ import path from "node:path"
 import { fileURLToPath } from "node:url"
 import { Worker } from "node:worker_threads"
 
-const [kind, apiRoot, token, folder] = process.argv.slice(2)
+const [kind, apiRoot, token, folder, model] = process.argv.slice(2)
 const here = path.dirname(fileURLToPath(import.meta.url))
 const ofPeers = createRequire(path.join(here, "peers", "package.json"))
 
 const agent = new http.Agent({ keepAlive: true, maxSockets: 64 })
 
-const call = (method, parameters) =>
+const post = (url, parameters) =>
   new Promise((resolve, reject) => {
     const body = JSON.stringify(parameters)
     const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) }
-    const request = http.request(`${apiRoot}/bot${token}/${method}`, { method: "POST", agent, headers }, (response) => {
+    const request = http.request(url, { method: "POST", agent, headers }, (response) => {
       const chunks = []
       response.on("data", (chunk) => chunks.push(chunk))
-      response.on("end", () => resolve(JSON.parse(Buffer.concat(chunks).toString()).result))
+      response.on("end", () => resolve(Buffer.concat(chunks).toString()))
     })
     request.on("error", reject)
     request.end(body)
   })
+
+const call = async (method, parameters) => JSON.parse(await post(`${apiRoot}/bot${token}/${method}`, parameters)).result
+
+const think = async ({ message: { text } }) => {
+  if (model !== undefined)
+    await post(`${model}/chat/completions`, {
+      model: "instant",
+      stream: true,
+      messages: [{ role: "user", content: text }]
+    })
+}
 
 const store = async () => {
   const { default: Sqlite } = await import("better-sqlite3")
@@ -84,8 +96,12 @@ const bots = {
     return poll((updates) => {
       for (const update of updates) {
         if (!begin(update)) continue
-        const id = end(update)
-        void send(update).then(() => settle(id))
+        const answer = () => {
+          const id = end(update)
+          void send(update).then(() => settle(id))
+        }
+        if (model === undefined) answer()
+        else void think(update).then(answer)
       }
     })
   },
