@@ -16,7 +16,7 @@ import {
 import { all, type ConfigKey, keys } from "../../services/operation/ConfigKey.js"
 import {
   type ModelBackend,
-  type Provider,
+  Provider,
   SettingIssue,
   Settings,
   type SettingsShape,
@@ -243,6 +243,35 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
             ? { chatId: channel, threadId: homeThread ?? null }
             : { chatId: channel.chat_id, threadId: channel.thread_id },
       streaming: value(keys.telegramStreaming)
+    },
+    cron: {
+      maxParallelJobs: value(keys.cronParallel),
+      catchUpMissed: value(keys.cronCatchUp),
+      oneShotGraceSeconds: value(keys.cronOneShotGrace),
+      jitterSeconds: value(keys.cronJitter),
+      wrapResponse: value(keys.cronWrap),
+      memory: value(keys.cronMemory),
+      allowAgentScheduling: value(keys.cronScheduling),
+      preflight: value(keys.cronPreflight),
+      failureNudgeThreshold: value(keys.cronNudge),
+      retryUnreachable: value(keys.cronRetry),
+      outputRetention: value(keys.cronOutputs),
+      completedRetentionDays: value(keys.cronCompleted),
+      scriptTimeoutSeconds: value(keys.cronScriptTimeout),
+      inactivitySeconds: value(keys.cronInactivity),
+      mirrorDelivery: value(keys.cronMirror),
+      model: value(keys.cronModel),
+      provider: value(keys.cronProvider),
+      backends: Provider.literals.map((of) => {
+        const configured = of === provider
+        return backend(
+          of,
+          configured ? value(keys.modelName) : null,
+          configured ? value(keys.modelBaseUrl) : null,
+          keyNames[of],
+          value(keys.modelContext)
+        )
+      })
     },
     disabledToolsets: value(keys.disabledToolsets)
   }

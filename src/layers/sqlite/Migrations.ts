@@ -4,6 +4,7 @@ import { Effect, Schema } from "effect"
 import { StateUnopened } from "../../services/state/StateError.js"
 import { foundation } from "./migrations/0001_foundation.js"
 import { owners } from "./migrations/0002_owners.js"
+import { jobs } from "./migrations/0010_jobs.js"
 import { channelNames } from "./migrations/0020_channel_names.js"
 import { storyIndexes } from "./migrations/0021_story_indexes.js"
 
@@ -11,6 +12,7 @@ import { storyIndexes } from "./migrations/0021_story_indexes.js"
 const migrations = {
   "0001_foundation": foundation,
   "0002_owners": owners,
+  "0010_jobs": jobs,
   "0020_channel_names": channelNames,
   "0021_story_indexes": storyIndexes
 }

@@ -30,6 +30,38 @@ export interface TelegramSettings {
   readonly streaming: boolean
 }
 
+/** How scheduled jobs run (cron-delivery.md 5.3, decisions 14–18). */
+export interface CronSettings {
+  /** Runs at a time. */
+  readonly maxParallelJobs: number
+  /** After a backlog, one run; without, the backlog is only recorded. */
+  readonly catchUpMissed: boolean
+  /** How late a single run may still begin. */
+  readonly oneShotGraceSeconds: number
+  /** A random delay before a run begins, so that many at one time do not come at once. */
+  readonly jitterSeconds: number
+  readonly wrapResponse: boolean
+  readonly memory: boolean
+  readonly allowAgentScheduling: boolean
+  readonly preflight: boolean
+  /** 0: never. */
+  readonly failureNudgeThreshold: number
+  readonly retryUnreachable: boolean
+  /** Documents kept of a job; 0 keeps all. */
+  readonly outputRetention: number
+  /** 0: for ever. */
+  readonly completedRetentionDays: number
+  readonly scriptTimeoutSeconds: number
+  /** Without any progress of the agent; 0: no limit. */
+  readonly inactivitySeconds: number
+  readonly mirrorDelivery: boolean
+  /** What unpinned jobs run on, where it differs from the rest. */
+  readonly model: string | null
+  readonly provider: Provider | null
+  /** Each provider as a job may name it: its own address, key and default model. */
+  readonly backends: ReadonlyArray<ModelBackend>
+}
+
 /** Everything that a person may set, decoded once at start (contract §3). Durations are seconds, times of day local. */
 export interface SettingsShape {
   readonly home: string
@@ -80,6 +112,7 @@ export interface SettingsShape {
     readonly maxConcurrentRuns: number
   }
   readonly telegram: TelegramSettings
+  readonly cron: CronSettings
   readonly disabledToolsets: ReadonlyArray<string>
 }
 

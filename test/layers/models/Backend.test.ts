@@ -57,6 +57,26 @@ const settings = (model: ModelBackend, fallbacks: ReadonlyArray<ModelBackend> = 
     homeChannel: null,
     streaming: true
   },
+  cron: {
+    maxParallelJobs: 4,
+    catchUpMissed: true,
+    oneShotGraceSeconds: 7_200,
+    jitterSeconds: 0,
+    wrapResponse: true,
+    memory: true,
+    allowAgentScheduling: false,
+    preflight: true,
+    failureNudgeThreshold: 3,
+    retryUnreachable: true,
+    outputRetention: 50,
+    completedRetentionDays: 7,
+    scriptTimeoutSeconds: 3_600,
+    inactivitySeconds: 600,
+    mirrorDelivery: false,
+    model: null,
+    provider: null,
+    backends: []
+  },
   disabledToolsets: []
 })
 

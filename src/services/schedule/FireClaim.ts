@@ -1,0 +1,97 @@
+import { Context, type Effect, Schema } from "effect"
+import type { Step } from "../state/Database.js"
+import type { StateError } from "../state/StateError.js"
+import { JobNumber, type RunStatus } from "./Job.js"
+import { OccurrenceId, OccurrenceKind } from "./Occurrence.js"
+
+/** An occurrence that is ours to start: nothing has happened for it yet. */
+export class Claimed extends Schema.Class<Claimed>("hermes/schedule/Claimed")({
+  occurrence: OccurrenceId,
+  job: JobNumber,
+  /** Epoch milliseconds. */
+  scheduledAt: Schema.Number,
+  kind: OccurrenceKind,
+  /** Said to this run only. */
+  context: Schema.NullOr(Schema.String)
+}) {}
+
+/** Proof that this process, and no other, may run and record one occurrence of a job. */
+export class FireClaim extends Schema.Class<FireClaim>("hermes/schedule/FireClaim")({
+  ...Claimed.fields,
+  /** Epoch milliseconds. */
+  startedAt: Schema.Number,
+  /** Fresh and unguessable; every step that is guarded compares it with the row. */
+  token: Schema.String
+}) {}
+
+/** Somebody else holds the occurrence, or it was ended while we were away. Nothing may be saved, sent or recorded any more. */
+export class ClaimLost extends Schema.TaggedError<ClaimLost>()("ClaimLost", { occurrence: OccurrenceId }) {
+  override get message(): string {
+    return `run_${this.occurrence} is not this process's any more; what it still does is thrown away`
+  }
+}
+
+/** How a run ended, as its row and its job record it. */
+export interface RunEnding {
+  readonly status: Exclude<RunStatus, "claimed" | "running">
+  readonly reason: string | null
+  /** What the job shows as its last error; null after a success. */
+  readonly error: string | null
+  readonly deliveryError: string | null
+  /** Counts into the streak of failures, resets it, or leaves it. */
+  readonly streak: "failure" | "success" | "same"
+  readonly sessionId: string | null
+  readonly output: string | null
+}
+
+/** What a boot found of the gateway before. */
+export interface Recovered {
+  /** To be started now: they were claimed and nothing had happened for them. */
+  readonly claimed: ReadonlyArray<Claimed>
+  /** Begun and not ended: whether they acted is not known, and they are not run again. */
+  readonly unknown: ReadonlyArray<Claimed>
+  /** Given up before they began. */
+  readonly missed: ReadonlyArray<Claimed>
+}
+
+/** Who may run which occurrence (decision 14, seeds: claims, fencing, batch advance). */
+export class FireClaims extends Context.Tag("hermes/schedule/FireClaims")<
+  FireClaims,
+  {
+    /**
+     * Claims everything that is due and advances its jobs, in one transaction; writes nothing when nothing is due.
+     * Backlogs and overlaps are recorded in the same transaction (cron-delivery.md 2.4, decision 14).
+     */
+    readonly claimDue: Effect.Effect<
+      { readonly claimed: ReadonlyArray<Claimed>; readonly missed: ReadonlyArray<Claimed> },
+      StateError
+    >
+    /** When the next thing is due, epoch milliseconds; null when nothing is. */
+    readonly nextDue: Effect.Effect<number | null, StateError>
+    /** claimed → running, before any side effect. What somebody else took or ended in the meantime is left out. */
+    readonly start: (claimed: ReadonlyArray<Claimed>) => Effect.Effect<ReadonlyArray<FireClaim>, StateError>
+    /** The check alone, to put before other steps of the same transaction: it fails the whole step when the claim is lost. */
+    readonly guard: (claim: FireClaim) => Step<void, ClaimLost>
+    /** Runs `step` only while the claim is ours, in the same transaction as the check. */
+    readonly fenced: <A, E>(
+      claim: FireClaim,
+      operation: string,
+      step: Step<A, E>
+    ) => Effect.Effect<A, E | ClaimLost | StateError>
+    /** Ends the run: its row, its job's record and whatever `along` adds, exactly once. */
+    readonly record: (
+      claim: FireClaim,
+      ending: RunEnding,
+      along?: Step<void>
+    ) => Effect.Effect<void, ClaimLost | StateError>
+    /** Gives claims back unused at an orderly end: they are claimed anew at the next start as if for the first time. */
+    readonly release: (claimed: ReadonlyArray<Claimed>) => Effect.Effect<void, StateError>
+    /** Renews the leases of all that this process holds; answers the claims that it has lost. Writes nothing when it holds none. */
+    readonly beat: Effect.Effect<ReadonlyArray<OccurrenceId>, StateError>
+    /**
+     * Once at boot, by whoever holds the home's lock: the gateway before is dead, so its leases end now. What it had
+     * claimed is claimed once more under the rules of lateness; what it had begun is unknown.
+     */
+    readonly recover: Effect.Effect<Recovered, StateError>
+  }
+>() {}

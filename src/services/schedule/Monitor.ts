@@ -1,0 +1,39 @@
+import { Context, type Effect, Schema } from "effect"
+import type { CurrentTurn } from "../../fibers/Turn.js"
+import type { Monitor } from "./Job.js"
+
+/** What a monitor saw last, kept with its job. */
+export const MonitorState = Schema.Struct({
+  /** SHA-256 of the exact bytes, hexadecimal. */
+  hash: Schema.String,
+  /** For the next difference; cut at 64 KiB. */
+  output: Schema.String,
+  changedAt: Schema.Number
+})
+export type MonitorState = typeof MonitorState.Type
+
+/** The monitor could not look; what it saw before stays. */
+export class MonitorFailed extends Schema.TaggedError<MonitorFailed>()("MonitorFailed", { detail: Schema.String }) {
+  override get message(): string {
+    return `the monitor could not look: ${this.detail}`
+  }
+}
+
+export type MonitorSight =
+  | { readonly _tag: "NoChange" }
+  /** `block` is said to the agent: the baseline, or the difference and what is there now. `state` is stored when the run is recorded. */
+  | { readonly _tag: "Changed"; readonly block: string; readonly state: MonitorState }
+
+/** Looks before anything expensive happens, and wakes the agent on change only (cron-delivery.md 3.8). */
+export class Monitors extends Context.Tag("hermes/schedule/Monitors")<
+  Monitors,
+  {
+    readonly look: (
+      monitor: Monitor,
+      previous: MonitorState | null,
+      options: { readonly workdir: string | null }
+    ) => Effect.Effect<MonitorSight, MonitorFailed, CurrentTurn>
+    /** Can this be looked at? Says why not, before a job with it is stored. */
+    readonly check: (monitor: Monitor) => Effect.Effect<void, MonitorFailed>
+  }
+>() {}
