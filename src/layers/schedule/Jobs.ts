@@ -1,0 +1,331 @@
+import { FileSystem, Path } from "@effect/platform"
+import { Clock, Effect, Layer, Random } from "effect"
+import { AmbientEnvironment, isCron } from "../../fibers/AmbientEnvironment.js"
+import type { ModelRoute } from "../../services/agent/ModelRoute.js"
+import type { TargetResolver } from "../../services/delivery/TargetResolver.js"
+import { Settings } from "../../services/operation/Settings.js"
+import { Bell } from "../../services/schedule/Bell.js"
+import { isTerminal, JobDefinition, JobId, type JobNumber } from "../../services/schedule/Job.js"
+import { type JobError, JobNotReady, JobRefused } from "../../services/schedule/JobError.js"
+import * as JobFields from "../../services/schedule/JobFields.js"
+import { type JobDraft, type JobMaker, type JobPatch, Jobs, type JobView } from "../../services/schedule/Jobs.js"
+import { type Appointment, JobStore, type StoredJob } from "../../services/schedule/JobStore.js"
+import type { LifecycleGuard } from "../../services/schedule/LifecycleGuard.js"
+import type { Monitors } from "../../services/schedule/Monitor.js"
+import * as Schedule from "../../services/schedule/Schedule.js"
+import * as ScheduleText from "../../services/schedule/ScheduleText.js"
+import * as ScheduleWords from "../../services/schedule/ScheduleWords.js"
+import type { Scripts } from "../../services/schedule/Script.js"
+import { Database } from "../../services/state/Database.js"
+import * as JobDefinitions from "./JobDefinitions.js"
+
+const shown = 3
+const pausedReason = "it waits for its owner's word"
+
+/** Runs left of a job that is to run so often in all. */
+const remainingOf = (times: number | null, completed: number): number | null =>
+  times === null ? null : Math.max(0, times - completed)
+
+const make = Effect.gen(function* () {
+  const store = yield* JobStore
+  const database = yield* Database
+  const settings = yield* Settings
+  const bell = yield* Bell
+  const environment = yield* AmbientEnvironment
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const definitions = yield* JobDefinitions.make
+
+  const newId = Effect.map(
+    Effect.all([Random.nextIntBetween(0, 2 ** 24), Random.nextIntBetween(0, 2 ** 24)]),
+    (halves) => JobId.make(halves.map((half) => half.toString(16).padStart(6, "0")).join(""))
+  )
+
+  const view = (stored: StoredJob, notes: ReadonlyArray<string> = []): JobView => {
+    const { job, remaining, schedule } = stored
+    const coming =
+      schedule === null || job.nextRunAt === null
+        ? []
+        : [job.nextRunAt, ...Schedule.upcoming(schedule, job.nextRunAt, shown - 1)]
+    return {
+      job,
+      words: schedule === null ? "" : ScheduleWords.words(schedule),
+      next: coming.slice(0, remaining ?? shown),
+      timezone: schedule?.timezone ?? job.timezone ?? settings.timezone,
+      notes
+    }
+  }
+
+  const shownAgain = (number: JobNumber, notes: ReadonlyArray<string> = []): Effect.Effect<JobView, JobError> =>
+    Effect.flatMap(store.ofRun(number), (stored) =>
+      stored === null
+        ? Effect.dieMessage(`job ${number} is gone after its change`)
+        : Effect.succeed(view(stored, notes))
+    )
+
+  /** Decision 29: a scheduled run makes and changes no jobs, unless its owner says so. */
+  const allowed: Effect.Effect<void, JobRefused> = Effect.flatMap(
+    Effect.provideService(isCron, AmbientEnvironment, environment),
+    (cron) =>
+      cron && !settings.cron.allowAgentScheduling
+        ? new JobRefused({
+            reason: "cron",
+            detail:
+              "a scheduled run does not make or change jobs (cron.allow_agent_scheduling is false); say in your answer what you would have scheduled"
+          })
+        : Effect.void
+  )
+
+  /** Writes, tells the scheduler and answers with the job as it now stands. */
+  const changing = <A>(number: JobNumber, write: Effect.Effect<A, JobError>, notes: ReadonlyArray<string> = []) =>
+    Effect.zipRight(write, Effect.zipRight(bell.ring, shownAgain(number, notes)))
+
+  const appointmentOf = (
+    schedule: Schedule.Schedule,
+    remaining: number | null,
+    job: string
+  ): Effect.Effect<Appointment, JobNotReady> =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const nextAt = Schedule.first(schedule, now)
+      return nextAt === null
+        ? new JobNotReady({ job, detail: "its schedule has no time to come; give it another one" })
+        : Effect.succeed({ schedule, nextAt, remaining })
+    })
+
+  const create = (draft: JobDraft, maker: JobMaker): Effect.Effect<JobView, JobError> =>
+    Effect.gen(function* () {
+      yield* allowed
+      const { paused, pausedReason: reason, ...patch } = draft
+      const { definition, notes, schedule } = yield* definitions.read(patch, null, maker)
+      if (paused !== true && JobFields.text(reason) !== null)
+        return yield* new JobNotReady({ job: definition.name, detail: "a reason to pause needs paused: true" })
+      const appointment = yield* appointmentOf(schedule, definition.times, definition.name)
+      const id = yield* newId
+      const number = yield* database.write(
+        "job.create",
+        store.insert({
+          id,
+          definition,
+          appointment,
+          paused: paused === true ? { reason: JobFields.text(reason) ?? pausedReason } : null
+        })
+      )
+      return yield* changing(number, Effect.void, notes)
+    })
+
+  const edit = (reference: string, patch: JobPatch): Effect.Effect<JobView, JobError> =>
+    Effect.gen(function* () {
+      yield* allowed
+      const stored = yield* store.find(reference)
+      const { job, number } = stored
+      if (isTerminal(job) && patch.schedule !== undefined)
+        return yield* new JobNotReady({
+          job: job.name,
+          detail: `it is ${job.state}; \`hermes cron resume\` with a new time brings it back`
+        })
+      const before = {
+        id: job.id,
+        definition: new JobDefinition(job, { disableValidation: true }),
+        schedule: stored.schedule
+      }
+      const { definition, moved, notes, schedule } = yield* definitions.read(
+        isTerminal(job) ? { ...patch, schedule: undefined } : patch,
+        before,
+        null
+      )
+      const remaining = remainingOf(definition.times, job.completed)
+      const changed = !isTerminal(job) && (moved || remaining !== stored.remaining)
+      const appointment = changed && remaining !== 0 ? yield* appointmentOf(schedule, remaining, job.name) : null
+      return yield* changing(
+        number,
+        database.write(
+          "job.edit",
+          Effect.gen(function* () {
+            yield* store.define(number, definition)
+            if (!changed) return
+            const kept =
+              appointment !== null && !moved && job.nextRunAt !== null
+                ? { ...appointment, nextAt: job.nextRunAt }
+                : appointment
+            yield* store.reschedule(number, kept, "the schedule was edited before it ran")
+            if (remaining === 0) yield* store.setState(number, "completed", null)
+            else if (job.state === "error") yield* store.setState(number, "scheduled", null)
+          })
+        ),
+        notes
+      )
+    })
+
+  const pause = (reference: string, reason?: string | null): Effect.Effect<JobView, JobError> =>
+    Effect.gen(function* () {
+      yield* allowed
+      const { job, number } = yield* store.find(reference)
+      if (isTerminal(job)) return yield* new JobNotReady({ job: job.name, detail: `it is ${job.state} already` })
+      return yield* changing(
+        number,
+        database.write("job.pause", store.setPaused(number, { reason: JobFields.text(reason) ?? "by its owner" }))
+      )
+    })
+
+  const single = (stored: StoredJob, text: string): Effect.Effect<Schedule.Schedule, JobError> =>
+    Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      const schedule = yield* ScheduleText.parse(text, {
+        now,
+        zone: settings.timezone,
+        timezone: stored.job.timezone,
+        wakesAgent: !stored.job.noAgent
+      })
+      return schedule.kind === "once"
+        ? schedule
+        : yield* new JobNotReady({
+            job: stored.job.name,
+            detail: `"${text}" is no single time; edit its schedule instead`
+          })
+    })
+
+  const rearm = (reference: string, text: string): Effect.Effect<JobView, JobError> =>
+    Effect.gen(function* () {
+      yield* allowed
+      const stored = yield* store.find(reference)
+      const { job, number } = stored
+      if (!isTerminal(job))
+        return yield* new JobNotReady({
+          job: job.name,
+          detail: `it is ${job.state}; only a finished job is armed again`
+        })
+      if (stored.open) return yield* new JobNotReady({ job: job.name, detail: "it still runs; wait for its end" })
+      const schedule = yield* single(stored, text)
+      const appointment = yield* appointmentOf(schedule, 1, job.name)
+      const definition = new JobDefinition(
+        { ...job, schedule: ScheduleText.format(schedule), times: 1 },
+        { disableValidation: true }
+      )
+      return yield* changing(
+        number,
+        database.write(
+          "job.rearm",
+          store
+            .define(number, definition)
+            .pipe(
+              Effect.zipRight(store.setState(number, "scheduled", null)),
+              Effect.zipRight(store.resetCompleted(number)),
+              Effect.zipRight(store.reschedule(number, appointment, "it was armed again"))
+            )
+        )
+      )
+    })
+
+  const resume = (reference: string, options: { readonly at?: string } = {}): Effect.Effect<JobView, JobError> =>
+    Effect.gen(function* () {
+      yield* allowed
+      const stored = yield* store.find(reference)
+      const { job, number, schedule } = stored
+      if (isTerminal(job)) {
+        if (options.at !== undefined) return yield* rearm(reference, options.at)
+        return yield* new JobNotReady({ job: job.name, detail: `it is ${job.state}; say when it is to run (--at)` })
+      }
+      if (job.state === "scheduled" && options.at === undefined)
+        return yield* new JobNotReady({ job: job.name, detail: "it is not paused" })
+      if (schedule === null)
+        return yield* new JobNotReady({ job: job.name, detail: "nothing is scheduled any more; edit its schedule" })
+      const now = yield* Clock.currentTimeMillis
+      const at = options.at === undefined ? null : yield* single(stored, options.at)
+      if (at !== null && Schedule.isRecurring(schedule))
+        return yield* new JobNotReady({ job: job.name, detail: "it repeats; edit its schedule to give it other times" })
+      if (at === null && schedule.kind === "once" && schedule.at < now - ScheduleText.oncePastMillis)
+        return yield* new JobNotReady({ job: job.name, detail: "its time has passed; say when it is to run (--at)" })
+      const appointment = at === null ? null : yield* appointmentOf(at, stored.remaining ?? 1, job.name)
+      return yield* changing(
+        number,
+        database.write(
+          "job.resume",
+          Effect.gen(function* () {
+            yield* store.setPaused(number, null)
+            if (appointment === null) return
+            yield* store.define(
+              number,
+              new JobDefinition(
+                { ...job, schedule: ScheduleText.format(appointment.schedule) },
+                { disableValidation: true }
+              )
+            )
+            yield* store.reschedule(number, appointment, "it was given another time")
+          })
+        )
+      )
+    })
+
+  const runNow = (reference: string, context?: string | null): Effect.Effect<JobView, JobError> =>
+    Effect.gen(function* () {
+      const { job, number, open } = yield* store.find(reference)
+      const said = JobFields.text(context)
+      if (said !== null) yield* definitions.scanned("the run's context", said)
+      if (open) return yield* new JobNotReady({ job: job.name, detail: "it runs already" })
+      const at = yield* Clock.currentTimeMillis
+      return yield* changing(
+        number,
+        database.write("job.run", store.wake({ job: number, at, kind: "manual", attempt: 0, context: said })),
+        ["it runs as soon as a gateway can: `hermes cron runs` shows it"]
+      )
+    })
+
+  const remove = (reference: string) =>
+    Effect.gen(function* () {
+      yield* allowed
+      const { job, number } = yield* store.find(reference)
+      yield* database.write("job.remove", store.remove(number))
+      yield* bell.ring
+      yield* fs
+        .remove(path.join(settings.home, "cron", "output", job.id), { recursive: true, force: true })
+        .pipe(
+          Effect.catchAll((error) => Effect.logWarning("the documents of a removed job could not be deleted", error))
+        )
+      return job
+    })
+
+  return Jobs.of({
+    create: Effect.fn("Jobs.create")(create),
+    edit: Effect.fn("Jobs.edit")(edit),
+    pause: Effect.fn("Jobs.pause")(pause),
+    resume: Effect.fn("Jobs.resume")(resume),
+    runNow: Effect.fn("Jobs.runNow")(runNow),
+    rearm: Effect.fn("Jobs.rearm")(rearm),
+    remove: Effect.fn("Jobs.remove")(remove),
+    find: (reference) => Effect.map(store.find(reference), (stored) => view(stored)),
+    get: (id) => Effect.map(store.get(id), (stored) => stored?.job ?? null),
+    ofRun: (number) => Effect.map(store.ofRun(number), (stored) => stored?.job ?? null),
+    list: (options) => Effect.map(store.list(options), (all) => all.map((stored) => view(stored))),
+    summary: store.summary,
+    resnap: Effect.fn("Jobs.resnap")((reference) =>
+      Effect.gen(function* () {
+        yield* allowed
+        const { job, number } = yield* store.find(reference)
+        const pinned = job.noAgent || job.model !== null || job.provider !== null
+        const definition = new JobDefinition(
+          { ...job, modelSnapshot: pinned ? null : definitions.snapshot() },
+          { disableValidation: true }
+        )
+        return yield* changing(number, database.write("job.resnap", store.define(number, definition)))
+      })
+    )
+  })
+})
+
+/** Jobs over their rows: what every surface uses. */
+export const layer: Layer.Layer<
+  Jobs,
+  never,
+  | JobStore
+  | Database
+  | Settings
+  | Bell
+  | AmbientEnvironment
+  | TargetResolver
+  | Scripts
+  | Monitors
+  | LifecycleGuard
+  | ModelRoute
+  | FileSystem.FileSystem
+  | Path.Path
+> = Layer.effect(Jobs, make)

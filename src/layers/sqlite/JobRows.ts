@@ -1,0 +1,79 @@
+/** How a job is read from its rows. */
+import type { SqlClient } from "@effect/sql"
+import { Effect, Schema } from "effect"
+import { Job, JobDefinition, JobId, JobNumber, JobState, RunStatus } from "../../services/schedule/Job.js"
+import type { StoredJob } from "../../services/schedule/JobStore.js"
+import { MonitorState } from "../../services/schedule/Monitor.js"
+import * as Schedule from "../../services/schedule/Schedule.js"
+import * as Rows from "./Rows.js"
+
+const text = Schema.NullOr(Schema.String)
+const instant = Schema.NullOr(Schema.Number)
+
+const Row = Schema.Struct({
+  number: JobNumber,
+  id: JobId,
+  definition: Schema.parseJson(JobDefinition),
+  state: JobState,
+  stateReason: text,
+  pausedAt: instant,
+  createdAt: Schema.Number,
+  updatedAt: Schema.Number,
+  removedAt: instant,
+  lastRunAt: instant,
+  lastStatus: Schema.NullOr(RunStatus),
+  lastError: text,
+  lastDeliveryError: text,
+  completed: Schema.Number,
+  failureStreak: Schema.Number,
+  preflightAlerted: Rows.Flag,
+  monitor: Schema.NullOr(Schema.parseJson(MonitorState)),
+  nextAt: instant,
+  remaining: instant,
+  rule: Schema.NullOr(Schedule.Stored),
+  open: Rows.Flag
+})
+
+const columns = `j.number, j.id, j.definition, j.state, j.state_reason AS stateReason, j.paused_at AS pausedAt,
+  j.created_at AS createdAt, j.updated_at AS updatedAt, j.removed_at AS removedAt, j.last_run_at AS lastRunAt,
+  j.last_status AS lastStatus, j.last_error AS lastError, j.last_delivery_error AS lastDeliveryError, j.completed,
+  j.failure_streak AS failureStreak, j.preflight_alerted AS preflightAlerted, j.monitor,
+  s.next_at AS nextAt, coalesce(s.remaining, p.remaining) AS remaining,
+  (SELECT rule FROM schedule_rules WHERE id = coalesce(s.rule, p.rule)) AS rule,
+  EXISTS (SELECT 1 FROM occurrences AS o WHERE o.job = j.number AND o.finished_at IS NULL) AS open`
+
+const from = `jobs AS j LEFT JOIN schedule AS s ON s.job = j.number LEFT JOIN schedule_paused AS p ON p.job = j.number`
+
+const storedOf = (row: typeof Row.Type): StoredJob => {
+  const { definition, monitor, nextAt, number, open, preflightAlerted, remaining, removedAt, rule, ...life } = row
+  return {
+    number,
+    job: new Job({ ...definition, ...life, nextRunAt: nextAt }, { disableValidation: true }),
+    schedule: rule,
+    remaining,
+    open,
+    removed: removedAt !== null,
+    monitor,
+    preflightAlerted
+  }
+}
+
+const one = Rows.first(Row)
+const many = Rows.all(Row)
+
+type Condition = ReturnType<SqlClient.SqlClient["literal"]>
+
+export const first = (sql: SqlClient.SqlClient, condition: Condition) =>
+  Effect.map(one(sql`SELECT ${sql.literal(columns)} FROM ${sql.literal(from)} WHERE ${condition}`), (row) =>
+    row === null ? null : storedOf(row)
+  )
+
+export const all = (sql: SqlClient.SqlClient, condition: Condition) =>
+  Effect.map(many(sql`SELECT ${sql.literal(columns)} FROM ${sql.literal(from)} WHERE ${condition}`), (rows) =>
+    rows.map(storedOf)
+  )
+
+const encode = Schema.encode(Schema.parseJson(JobDefinition))
+
+/** A definition as its column. */
+export const encoded = (definition: JobDefinition) => encode(definition)

@@ -1,0 +1,257 @@
+import { SqlError } from "@effect/sql"
+import { Clock, Effect, Layer, Schema } from "effect"
+import { JobDefinition, type JobId, JobNumber } from "../../services/schedule/Job.js"
+import { JobAmbiguous, JobNameTaken, JobNotFound } from "../../services/schedule/JobError.js"
+import { type Appointment, JobStore } from "../../services/schedule/JobStore.js"
+import { MonitorState } from "../../services/schedule/Monitor.js"
+import * as Schedule from "../../services/schedule/Schedule.js"
+import { Database, type Step, Transaction } from "../../services/state/Database.js"
+import * as JobRows from "./JobRows.js"
+import * as Rows from "./Rows.js"
+import * as ScheduleRules from "./ScheduleRules.js"
+import { codeOf } from "./SqliteFailure.js"
+
+const Inserted = Rows.first(Schema.Struct({ number: JobNumber }))
+const Named = Rows.first(Schema.Struct({ id: Schema.String }))
+const Due = Rows.first(Schema.Struct({ nextAt: Schema.Number, rule: Schema.Number, settled: Schema.Number }))
+const Summary = Rows.first(Schema.Struct({ scheduled: Schema.Number, next: Schema.NullOr(Schema.Number) }))
+const Zoned = Rows.all(
+  Schema.Struct({ job: JobNumber, nextAt: Schema.Number, settled: Schema.Number, rule: Schedule.Stored })
+)
+const encodeMonitor = Schema.encode(Schema.parseJson(MonitorState))
+
+/** A clock that was set back by more than this was wrong before: what it had settled does not bind a new appointment. */
+const wrongClockMillis = 25 * 3_600_000
+
+const make = Effect.gen(function* () {
+  const database = yield* Database
+  const rules = ScheduleRules.make()
+
+  /** The name's own index says no: then somebody else bears it. */
+  const orTaken =
+    (name: string) =>
+    <A, E>(self: Step<A, E>): Step<A, E | JobNameTaken> =>
+      Effect.catchIf(
+        self,
+        (error): error is E & SqlError.SqlError =>
+          error instanceof SqlError.SqlError && codeOf(error) === "SQLITE_CONSTRAINT_UNIQUE",
+        () =>
+          Effect.gen(function* () {
+            const sql = yield* Transaction
+            const other = yield* Named(
+              sql`SELECT id FROM jobs WHERE name = ${name} COLLATE NOCASE AND removed_at IS NULL`
+            )
+            return yield* new JobNameTaken({ name, by: other?.id ?? "" })
+          })
+      )
+
+  const appoint = (table: "schedule" | "schedule_paused", job: JobNumber, appointment: Appointment, settled: number) =>
+    Effect.gen(function* () {
+      const sql = yield* Transaction
+      yield* sql`INSERT INTO ${sql(table)} ${sql.insert({
+        job,
+        next_at: appointment.nextAt,
+        rule: yield* rules.idOf(appointment.schedule),
+        remaining: appointment.remaining,
+        settled
+      })}`
+    })
+
+  /** What was due before the clock reached `now`, and that nobody claimed: it is written down before the row goes. */
+  const settle = (job: JobNumber, reason: string) =>
+    Effect.gen(function* () {
+      const sql = yield* Transaction
+      const now = yield* Clock.currentTimeMillis
+      const row =
+        (yield* Due(sql`SELECT next_at AS nextAt, rule, settled FROM schedule WHERE job = ${job}`)) ??
+        (yield* Due(sql`SELECT next_at AS nextAt, rule, settled FROM schedule_paused WHERE job = ${job}`))
+      if (row === null) return 0
+      if (row.nextAt > now) return row.settled
+      const schedule = yield* rules.load(row.rule)
+      const more = schedule === null ? null : Schedule.occurrences(schedule, row.nextAt, now)
+      yield* sql`INSERT INTO occurrences ${sql.insert({
+        job,
+        at: row.nextAt,
+        last_at: more?.last ?? null,
+        count: 1 + (more?.count ?? 0),
+        kind: "late",
+        state: "skipped",
+        attempts: 0,
+        finished_at: now,
+        reason
+      })} ON CONFLICT DO NOTHING`
+      return now
+    })
+
+  const reschedule = (job: JobNumber, appointment: Appointment | null, reason: string): Step<void> =>
+    Effect.gen(function* () {
+      const sql = yield* Transaction
+      const now = yield* Clock.currentTimeMillis
+      const paused = yield* Named(sql`SELECT id FROM jobs WHERE number = ${job} AND state = 'paused'`)
+      const settled = yield* settle(job, reason)
+      yield* sql`DELETE FROM schedule WHERE job = ${job}`
+      yield* sql`DELETE FROM schedule_paused WHERE job = ${job}`
+      if (appointment === null) return
+      // An instant that was settled already is not due again after the clock was set back a little.
+      const bound = settled > now && settled - now <= wrongClockMillis ? settled : null
+      const nextAt =
+        bound === null || appointment.nextAt > bound ? appointment.nextAt : Schedule.next(appointment.schedule, bound)
+      yield* appoint(
+        paused === null ? "schedule" : "schedule_paused",
+        job,
+        { ...appointment, nextAt: nextAt ?? appointment.nextAt },
+        Math.min(settled, now)
+      )
+    })
+
+  const byNumber = (job: JobNumber): Step<Effect.Effect.Success<ReturnType<typeof JobRows.first>>> =>
+    Effect.flatMap(Transaction, (sql) => JobRows.first(sql, sql`j.number = ${job}`))
+
+  const update = (job: JobNumber, set: (sql: Effect.Effect.Success<typeof Transaction>, now: number) => Statement) =>
+    Effect.gen(function* () {
+      const sql = yield* Transaction
+      const now = yield* Clock.currentTimeMillis
+      yield* sql`UPDATE jobs SET updated_at = ${now}, ${set(sql, now)} WHERE number = ${job}`
+    })
+
+  const ordered = "ORDER BY s.next_at IS NULL, s.next_at, j.state, j.name"
+
+  return JobStore.of({
+    insert: ({ appointment, definition, id, paused }) =>
+      Effect.gen(function* () {
+        const sql = yield* Transaction
+        const now = yield* Clock.currentTimeMillis
+        const row = yield* Inserted(
+          sql`INSERT INTO jobs ${sql.insert({
+            id,
+            name: definition.name,
+            definition: yield* JobRows.encoded(definition),
+            state: paused === null ? "scheduled" : "paused",
+            state_reason: paused?.reason ?? null,
+            paused_at: paused === null ? null : now,
+            created_at: now,
+            updated_at: now
+          })} RETURNING number`
+        )
+        if (row === null) return yield* Effect.dieMessage("a job is not there after its insert")
+        yield* appoint(paused === null ? "schedule" : "schedule_paused", row.number, appointment, 0)
+        return row.number
+      }).pipe(orTaken(definition.name)),
+    define: (job, definition) =>
+      Effect.flatMap(JobRows.encoded(new JobDefinition(definition, { disableValidation: true })), (text) =>
+        update(job, (sql) => sql`name = ${definition.name}, definition = ${text}`)
+      ).pipe(orTaken(definition.name)),
+    reschedule,
+    setPaused: (job, paused) =>
+      Effect.gen(function* () {
+        const sql = yield* Transaction
+        const [from, to] = paused === null ? ["schedule_paused", "schedule"] : ["schedule", "schedule_paused"]
+        yield* sql`INSERT INTO ${sql(to ?? "")} SELECT * FROM ${sql(from ?? "")} WHERE job = ${job} ON CONFLICT DO NOTHING`
+        yield* sql`DELETE FROM ${sql(from ?? "")} WHERE job = ${job}`
+        yield* update(job, (_, now) =>
+          paused === null
+            ? sql`state = 'scheduled', state_reason = NULL, paused_at = NULL`
+            : sql`state = 'paused', state_reason = ${paused.reason}, paused_at = ${now}`
+        )
+      }),
+    setState: (job, state, reason) =>
+      update(job, (sql) => sql`state = ${state}, state_reason = ${reason}, paused_at = NULL`),
+    resetCompleted: (job) => update(job, (sql) => sql`completed = 0`),
+    wake: (wake) => Effect.flatMap(Transaction, (sql) => Effect.asVoid(sql`INSERT INTO wakes ${sql.insert(wake)}`)),
+    dropRetries: (job) =>
+      Effect.flatMap(Transaction, (sql) => Effect.asVoid(sql`DELETE FROM wakes WHERE job = ${job} AND kind = 'retry'`)),
+    hold: (job, until) =>
+      Effect.flatMap(Transaction, (sql) =>
+        Effect.asVoid(sql`UPDATE schedule SET hold_until = ${until} WHERE job = ${job} AND hold_until IS NOT ${until}`)
+      ),
+    setMonitor: (job, state) =>
+      Effect.flatMap(encodeMonitor(state), (text) => update(job, (sql) => sql`monitor = ${text}`)),
+    setPreflightAlerted: (job, alerted) => update(job, (sql) => sql`preflight_alerted = ${Rows.flag(alerted)}`),
+    remove: (job) =>
+      Effect.gen(function* () {
+        const sql = yield* Transaction
+        yield* reschedule(job, null, "the job was removed before it ran")
+        yield* sql`DELETE FROM wakes WHERE job = ${job}`
+        yield* sql`DELETE FROM notepad WHERE job = ${job}`
+        yield* update(job, (_, now) => sql`removed_at = ${now}`)
+      }),
+    load: byNumber,
+    ofRun: Effect.fn("JobStore.ofRun")((job: JobNumber) =>
+      database.read("job.ofRun", (sql) => JobRows.first(sql, sql`j.number = ${job}`))
+    ),
+    get: Effect.fn("JobStore.get")((id: JobId) =>
+      database.read("job.get", (sql) => JobRows.first(sql, sql`j.id = ${id} AND j.removed_at IS NULL`))
+    ),
+    find: Effect.fn("JobStore.find")((reference: string) =>
+      database.read("job.find", (sql) =>
+        Effect.gen(function* () {
+          const wanted = reference.trim()
+          const byId = yield* JobRows.first(sql, sql`j.id = ${wanted} AND j.removed_at IS NULL`)
+          if (byId !== null) return byId
+          const [job, ...others] = yield* JobRows.all(
+            sql,
+            sql`j.name = ${wanted} COLLATE NOCASE AND j.removed_at IS NULL`
+          )
+          if (job === undefined) return yield* new JobNotFound({ reference })
+          if (others.length > 0)
+            return yield* new JobAmbiguous({ reference, candidates: [job, ...others].map((one) => one.job.id) })
+          return job
+        })
+      )
+    ),
+    list: Effect.fn("JobStore.list")((options: { readonly all: boolean }) =>
+      database.read("job.list", (sql) =>
+        JobRows.all(
+          sql,
+          options.all
+            ? sql`j.removed_at IS NULL ${sql.literal(ordered)}`
+            : sql`j.removed_at IS NULL AND j.state <> 'completed' ${sql.literal(ordered)}`
+        )
+      )
+    ),
+    isNameFree: Effect.fn("JobStore.isNameFree")((name: string, except: JobId | null) =>
+      database.read("job.name", (sql) =>
+        Effect.map(
+          Rows.count(sql`SELECT count(*) AS count FROM jobs
+            WHERE name = ${name} COLLATE NOCASE AND removed_at IS NULL AND id IS NOT ${except}`),
+          (count) => count === 0
+        )
+      )
+    ),
+    summary: database.read("job.summary", (sql) =>
+      Effect.map(
+        Summary(sql`SELECT (SELECT count(*) FROM schedule) AS scheduled, (SELECT min(next_at) FROM schedule) AS next`),
+        (row) => row ?? { scheduled: 0, next: null }
+      )
+    ),
+    rezone: Effect.fn("JobStore.rezone")((timezone: string) =>
+      database.write(
+        "job.rezone",
+        Effect.gen(function* () {
+          const sql = yield* Transaction
+          const now = yield* Clock.currentTimeMillis
+          let moved = 0
+          for (const table of ["schedule", "schedule_paused"] as const) {
+            const rows = yield* Zoned(sql`SELECT s.job, s.next_at AS nextAt, s.settled, r.rule FROM ${sql(table)} AS s
+              JOIN schedule_rules AS r ON r.id = s.rule
+              WHERE NOT json_extract(r.rule, '$.ownZone') AND json_extract(r.rule, '$.timezone') <> ${timezone}`)
+            for (const row of rows) {
+              const schedule = Schedule.rezone(row.rule, timezone)
+              // What is due already stays due; the rest keeps its hour in the new zone.
+              const next = row.nextAt <= now ? row.nextAt : Schedule.next(schedule, Math.max(now, row.settled))
+              yield* sql`UPDATE ${sql(table)} SET rule = ${yield* rules.idOf(schedule)}, next_at = ${next ?? row.nextAt}
+                WHERE job = ${row.job}`
+              moved += 1
+            }
+          }
+          return moved
+        })
+      )
+    )
+  })
+})
+
+type Statement = import("@effect/sql").Statement.Fragment
+
+/** Jobs in SQLite. */
+export const layer = Layer.effect(JobStore, make)

@@ -1,0 +1,48 @@
+/** Schedules as rows that many jobs may share, and their decoded forms beside them. */
+import { Effect, Schema } from "effect"
+import * as Schedule from "../../services/schedule/Schedule.js"
+import { Transaction } from "../../services/state/Database.js"
+import * as Rows from "./Rows.js"
+
+const decode = Schema.decodeUnknown(Schedule.Stored)
+const encode = Schema.encode(Schedule.Stored)
+const one = Rows.first(Schema.Struct({ id: Schema.Number }))
+const text = Rows.first(Schema.Struct({ rule: Schema.String }))
+
+/** Rules kept decoded; beyond, all are read again. */
+const capacity = 20_000
+
+export const make = () => {
+  const known = new Map<number, Schedule.Schedule>()
+
+  const remember = (id: number, schedule: Schedule.Schedule): Schedule.Schedule => {
+    if (known.size >= capacity) known.clear()
+    known.set(id, schedule)
+    return schedule
+  }
+
+  return {
+    /** The row of a schedule, made when there is none. */
+    idOf: (schedule: Schedule.Schedule) =>
+      Effect.gen(function* () {
+        const sql = yield* Transaction
+        const rule = yield* encode(schedule)
+        const row =
+          (yield* one(sql`SELECT id FROM schedule_rules WHERE rule = ${rule}`)) ??
+          (yield* one(sql`INSERT INTO schedule_rules (rule) VALUES (${rule}) RETURNING id`))
+        return row === null ? yield* Effect.dieMessage("a rule is not there after its insert") : row.id
+      }),
+    /** The schedule of a row, at once when it is known; null when there is no such row. */
+    get: (id: number) => known.get(id),
+    load: (id: number) =>
+      Effect.gen(function* () {
+        const found = known.get(id)
+        if (found !== undefined) return found
+        const sql = yield* Transaction
+        const row = yield* text(sql`SELECT rule FROM schedule_rules WHERE id = ${id}`)
+        return row === null ? null : remember(id, yield* decode(row.rule))
+      })
+  }
+}
+
+export type ScheduleRules = ReturnType<typeof make>

@@ -1,0 +1,79 @@
+import { Context, type Effect } from "effect"
+import type { Step } from "../state/Database.js"
+import type { StateError } from "../state/StateError.js"
+import type { Job, JobDefinition, JobId, JobNumber, JobState } from "./Job.js"
+import type { JobAmbiguous, JobNameTaken, JobNotFound } from "./JobError.js"
+import type { MonitorState } from "./Monitor.js"
+import type { Schedule } from "./Schedule.js"
+
+/** A job with what only the scheduler has to know of it. */
+export interface StoredJob {
+  readonly number: JobNumber
+  readonly job: Job
+  /** Null when nothing is scheduled any more. */
+  readonly schedule: Schedule | null
+  /** Runs left; null for ever. */
+  readonly remaining: number | null
+  /** A run is claimed or under way. */
+  readonly open: boolean
+  readonly removed: boolean
+  readonly monitor: MonitorState | null
+  /** The owner was told that its configuration blocks it, and it has not run well since. */
+  readonly preflightAlerted: boolean
+}
+
+/** When a job is due from now on. */
+export interface Appointment {
+  readonly schedule: Schedule
+  /** Epoch milliseconds. */
+  readonly nextAt: number
+  readonly remaining: number | null
+}
+
+/** Jobs as rows. Times are epoch milliseconds; a name is unique without regard to case. */
+export class JobStore extends Context.Tag("hermes/schedule/JobStore")<
+  JobStore,
+  {
+    readonly insert: (job: {
+      readonly id: JobId
+      readonly definition: JobDefinition
+      readonly appointment: Appointment
+      /** Not scheduled before somebody resumes it. */
+      readonly paused: { readonly reason: string } | null
+    }) => Step<JobNumber, JobNameTaken>
+    readonly define: (job: JobNumber, definition: JobDefinition) => Step<void, JobNameTaken>
+    /**
+     * Gives a job another appointment, or none. What was due until now and not claimed is recorded as skipped for
+     * `reason`, so nothing vanishes; what is claimed or runs is left alone.
+     */
+    readonly reschedule: (job: JobNumber, appointment: Appointment | null, reason: string) => Step<void>
+    /** Puts the appointment aside as it is, or takes it back as it was. */
+    readonly setPaused: (job: JobNumber, paused: { readonly reason: string } | null) => Step<void>
+    readonly setState: (job: JobNumber, state: JobState, reason: string | null) => Step<void>
+    readonly resetCompleted: (job: JobNumber) => Step<void>
+    /** A run that the schedule does not ask for. */
+    readonly wake: (wake: {
+      readonly job: JobNumber
+      readonly at: number
+      readonly kind: "manual" | "retry"
+      readonly attempt: number
+      readonly context: string | null
+    }) => Step<void>
+    readonly dropRetries: (job: JobNumber) => Step<void>
+    readonly hold: (job: JobNumber, until: number | null) => Step<void>
+    readonly setMonitor: (job: JobNumber, state: MonitorState) => Step<void>
+    readonly setPreflightAlerted: (job: JobNumber, alerted: boolean) => Step<void>
+    readonly remove: (job: JobNumber) => Step<void>
+    /** As a step too, so that what is decided from a row is written against the same row. */
+    readonly load: (job: JobNumber) => Step<StoredJob | null>
+    readonly ofRun: (job: JobNumber) => Effect.Effect<StoredJob | null, StateError>
+    readonly get: (id: JobId) => Effect.Effect<StoredJob | null, StateError>
+    /** Exact id, else exact name without regard to case. */
+    readonly find: (reference: string) => Effect.Effect<StoredJob, JobNotFound | JobAmbiguous | StateError>
+    readonly list: (options: { readonly all: boolean }) => Effect.Effect<ReadonlyArray<StoredJob>, StateError>
+    readonly isNameFree: (name: string, except: JobId | null) => Effect.Effect<boolean, StateError>
+    readonly summary: Effect.Effect<{ readonly scheduled: number; readonly next: number | null }, StateError>
+    /** Schedules without a zone of their own follow the configured one (once, at a start). */
+    readonly rezone: (timezone: string) => Effect.Effect<number, StateError>
+  }
+>() {}

@@ -1,0 +1,97 @@
+/** A home's jobs over a database in memory: everybody's platforms are there, scripts and monitors say yes. */
+import { FileSystem, Path } from "@effect/platform"
+import { NodeContext } from "@effect/platform-node"
+import { Effect, Layer } from "effect"
+import { address } from "../../../src/fibers/DeliveryOrigin.js"
+import * as Bell from "../../../src/layers/schedule/Bell.js"
+import * as Jobs from "../../../src/layers/schedule/Jobs.js"
+import * as Database from "../../../src/layers/sqlite/Database.js"
+import * as JobStore from "../../../src/layers/sqlite/JobStore.js"
+import { ModelRoute } from "../../../src/services/agent/ModelRoute.js"
+import * as Deliver from "../../../src/services/delivery/Deliver.js"
+import {
+  NoHomeChannel,
+  type Route,
+  TargetResolver,
+  UnknownPlatform
+} from "../../../src/services/delivery/TargetResolver.js"
+import type { CronSettings } from "../../../src/services/operation/Settings.js"
+import { LifecycleGuard } from "../../../src/services/schedule/LifecycleGuard.js"
+import { Monitors } from "../../../src/services/schedule/Monitor.js"
+import { ScriptRefused, Scripts } from "../../../src/services/schedule/Script.js"
+import { ambient, ids, settings, settingsLayer } from "../support/hands.js"
+
+export const nobody = { origin: null, createdBy: null }
+
+/** Telegram is connected and has no home channel. */
+export const resolver = Layer.mock(TargetResolver, {
+  route: (deliver, origin) =>
+    Effect.succeed({
+      targets: Deliver.parse(deliver).flatMap(({ word, written }): ReadonlyArray<Deliver.Routed> => {
+        if (word._tag === "Chat" && word.platform === "telegram")
+          return [
+            {
+              token: written,
+              address: address({ platform: "telegram", chatId: word.reference }),
+              via: "explicit",
+              note: null
+            }
+          ]
+        return word._tag === "Origin" && origin !== null
+          ? [{ token: written, address: origin, via: "origin", note: null }]
+          : []
+      }),
+      problems: Deliver.parse(deliver).flatMap(({ word, written }): Route["problems"] => {
+        if (word._tag === "Platform" && word.platform === "telegram")
+          return [
+            { token: written, error: new NoHomeChannel({ platform: "telegram", setting: "TELEGRAM_HOME_CHANNEL" }) }
+          ]
+        const platform = word._tag === "Platform" || word._tag === "Chat" ? word.platform : "telegram"
+        return platform === "telegram"
+          ? []
+          : [{ token: written, error: new UnknownPlatform({ platform, known: ["telegram"] }) }]
+      }),
+      unanchored: origin === null && Deliver.parse(deliver).some(({ word }) => word._tag === "Origin")
+    })
+})
+
+const scripts = Layer.mock(Scripts, {
+  locate: (path) =>
+    /^[\w-]+\.(?:sh|py)$/.test(path)
+      ? Effect.succeed(`/home/scripts/${path}`)
+      : Effect.fail(new ScriptRefused({ path, detail: "is no script of this home" }))
+})
+
+export const model = Layer.succeed(ModelRoute, {
+  primary: { provider: "openai", model: "gpt-5-mini" },
+  contextWindow: 100_000,
+  stream: () => Effect.runSync(Effect.dieMessage("no model here"))
+})
+
+export const edges = (
+  options: {
+    readonly home?: string
+    readonly cron?: Partial<CronSettings>
+    readonly environment?: Record<string, string>
+  } = {}
+) => {
+  const home = options.home ?? "/nonexistent"
+  return Layer.mergeAll(
+    resolver,
+    scripts,
+    Layer.mock(Monitors, { check: () => Effect.void }),
+    Layer.succeed(LifecycleGuard, { check: () => Effect.void }),
+    model,
+    ids,
+    ambient(options.environment),
+    settingsLayer(home, { cron: { ...settings(home).cron, ...options.cron } }),
+    NodeContext.layer
+  )
+}
+
+export const stores = JobStore.layer.pipe(Layer.provideMerge(Database.layerMemory))
+
+export const jobs = (options: Parameters<typeof edges>[0] = {}) =>
+  Jobs.layer.pipe(Layer.provideMerge(Bell.layer), Layer.provideMerge(stores), Layer.provideMerge(edges(options)))
+
+export { FileSystem, Path }
