@@ -13,7 +13,6 @@ import * as Target from "../../services/delivery/Target.js"
 import {
   InTurnUnresolvable,
   NoHomeChannel,
-  type ResolvedTarget,
   TargetResolver,
   UnresolvedTarget
 } from "../../services/delivery/TargetResolver.js"
@@ -87,9 +86,10 @@ const make = Effect.gen(function* () {
   const routes = Routes.make(registry, directory, homes)
   const known = routes.connected
 
-  const explicit = (written: string, adapter: Adapter, reference: string) =>
+  const explicit = (written: string, adapter: Adapter, reference: string, asWritten: boolean) =>
     Effect.gen(function* () {
-      const reading = yield* References.read(directory, adapter, written, reference)
+      const known = yield* References.read(directory, adapter, written, reference)
+      const reading = known._tag === "Unknown" && asWritten ? References.asWritten(adapter, written, reference) : known
       if (reading._tag !== "Place") return yield* reading.error
       return {
         address: address({ platform: adapter.platform, ...reading.place }),
@@ -184,12 +184,14 @@ const make = Effect.gen(function* () {
   })
 
   return TargetResolver.of({
-    resolve: Effect.fn("TargetResolver.resolve")(function* (target: string) {
+    resolve: Effect.fn("TargetResolver.resolve")(function* (target: string, unknownReference = "refused") {
       const { platform, reference } = Target.parse(target)
       if (platform === Target.originWord && reference === null) return yield* here
       const adapter = yield* routes.adapterOf(platform)
-      return reference === null ? yield* bare(platform) : yield* explicit(target, adapter, reference)
-    }) satisfies (target: string) => Effect.Effect<ResolvedTarget, unknown>,
+      return reference === null
+        ? yield* bare(platform)
+        : yield* explicit(target, adapter, reference, unknownReference === "as-written")
+    }),
     route: Effect.fn("TargetResolver.route")(routes.route),
     choices
   })

@@ -47,6 +47,13 @@ export interface Posted {
   readonly edits: number
 }
 
+export interface Reacted {
+  readonly address: Address
+  readonly messageId: string
+  /** Null: taken back. */
+  readonly emoji: string | null
+}
+
 /** A failure to come. */
 export interface Fault {
   readonly on: "send" | "edit" | "both"
@@ -85,6 +92,8 @@ export interface InMemoryAdapter {
   /** What stands in a chat (and thread), oldest first. */
   readonly posted: (at: Pick<Address, "chatId" | "threadId">) => Effect.Effect<ReadonlyArray<Posted>>
   readonly typed: Effect.Effect<ReadonlyArray<Address>>
+  /** Reactions put on messages and taken back, in order. */
+  readonly reacted: Effect.Effect<ReadonlyArray<Reacted>>
   readonly fail: (fault: Partial<Fault> & Pick<Fault, "error">) => Effect.Effect<void>
   readonly setState: (state: AdapterState) => Effect.Effect<void>
 }
@@ -111,6 +120,7 @@ export const make = (
     const messages = new Map<string, Posted>()
     const places = new Map<string, Place>()
     const typed: Array<Address> = []
+    const reacted: Array<Reacted> = []
     let lastId = 0
     const nextId = (): string => profile.messageId(++lastId)
 
@@ -174,6 +184,7 @@ export const make = (
             return post({ ...before, text, buttons: options.final ? [] : before.buttons, edits: before.edits + 1 })
           })
         ),
+      react: (at, messageId, emoji) => Effect.sync(() => void reacted.push({ address: at, messageId, emoji })),
       typing: (at) =>
         Effect.sync(() => {
           typed.push(at)
@@ -230,6 +241,7 @@ export const make = (
           )
         ),
       typed: Effect.sync(() => [...typed]),
+      reacted: Effect.sync(() => [...reacted]),
       fail: (fault) =>
         Ref.update(faults, (all) => [
           ...all,

@@ -1,4 +1,5 @@
 /** Sending, editing and typing on Telegram. */
+import type { RawApi } from "grammy"
 import { Clock, Effect, Either, Option, Schema } from "effect"
 import type { Address } from "../../fibers/DeliveryOrigin.js"
 import {
@@ -18,8 +19,8 @@ import { format } from "./Formatting.js"
 import { isThreadGone, isUnchanged, sendErrorOf } from "./SendFailure.js"
 import { Chat } from "./Update.js"
 
-/** Longest waits for one call, in milliseconds: a message, an edit, the typing sign (gateway.md 3.8), a question about a chat. */
-const patience = { send: 30_000, edit: 15_000, typing: 1_500, chat: 10_000 }
+/** Longest waits for one call, in milliseconds: a message, an edit, a reaction, the typing sign (gateway.md 3.8), a question about a chat. */
+const patience = { send: 30_000, edit: 15_000, reaction: 15_000, typing: 1_500, chat: 10_000 }
 
 /** The topic of a forum that its messages carry no id of, and that refuses its own. */
 const general = "1"
@@ -67,7 +68,9 @@ interface Route {
   readonly notes: ReadonlyArray<string>
 }
 
-export type Outbound = Pick<Adapter, "send" | "edit" | "typing" | "chatInfo">
+type Reaction = NonNullable<Parameters<RawApi["setMessageReaction"]>[0]["reaction"]>
+
+export type Outbound = Pick<Adapter, "send" | "edit" | "typing" | "chatInfo"> & Required<Pick<Adapter, "react">>
 
 export const make = (api: BotApi, chats: Chats): Outbound => {
   const floods = makeMemory<number>()
@@ -213,6 +216,29 @@ export const make = (api: BotApi, chats: Chats): Outbound => {
       if (final) keyboards.delete(key)
     })
 
+  const react: Outbound["react"] = (address, platformMessageId, emoji) =>
+    Effect.gen(function* () {
+      const id = integer(platformMessageId)
+      if (id === null) return yield* refuse("message_gone", `"${platformMessageId}" is no message id`)
+      yield* unlessFlooded(address.chatId)
+      // Telegram takes a fixed set and answers about any other; its type lists that set.
+      const reaction = (emoji === null ? [] : [{ type: "emoji", emoji }]) as Reaction
+      yield* api
+        .call(
+          "setMessageReaction",
+          (raw, signal) =>
+            raw.setMessageReaction(
+              { chat_id: integer(address.chatId) ?? address.chatId, message_id: id, reaction },
+              signal
+            ),
+          patience.reaction
+        )
+        .pipe(
+          Effect.tapError((error) => noteFlood(address.chatId, error)),
+          Effect.mapError((error) => sendErrorOf(error, "idempotent"))
+        )
+    })
+
   const typing: Outbound["typing"] = (address) =>
     Effect.gen(function* () {
       yield* unlessFlooded(address.chatId)
@@ -237,6 +263,7 @@ export const make = (api: BotApi, chats: Chats): Outbound => {
       return attempt(message, { chatId, threadId, notes: [] }, 2)
     }),
     edit: Effect.fn("Telegram.edit")(edit),
+    react: Effect.fn("Telegram.react")(react),
     typing: Effect.fn("Telegram.typing")(typing),
     chatInfo: (chatId) => Effect.map(lookUp(chatId), (known) => known?.info ?? fallback(chatId))
   }

@@ -13,7 +13,8 @@ const codes: ReadonlyArray<readonly [RegExp, string]> = [
   [/too long/i, "too_long"],
   [/text is empty|text must be non-empty/i, "empty"],
   [/TOPIC_CLOSED/i, "topic_closed"],
-  [/message to edit not found|can't be edited|MESSAGE_ID_INVALID/i, "message_gone"]
+  [/REACTION_INVALID/i, "reaction_unknown"],
+  [/message to react not found|message to edit not found|can't be edited|MESSAGE_ID_INVALID/i, "message_gone"]
 ]
 
 const codeOf = (error: BotApiRefused): string => {

@@ -15,7 +15,8 @@ import { type ResolvedTarget, TargetResolver } from "../../services/delivery/Tar
 
 const Parameters = Schema.Struct({
   action: Schema.optional(Schema.Literal("send", "list", "react", "unreact")).annotations({
-    description: "`send` (default), or `list` to see the chats you can name."
+    description:
+      "`send` (default), `list` to see the chats you can name, `react` to put an emoji on a message, `unreact` to take yours back."
   }),
   target: Schema.optional(
     Schema.String.annotations({
@@ -24,8 +25,12 @@ const Parameters = Schema.Struct({
     })
   ),
   message: Schema.optional(Schema.String.annotations({ description: "The text to send." })),
-  emoji: Schema.optional(Schema.String),
-  message_id: Schema.optional(Schema.String)
+  emoji: Schema.optional(Schema.String.annotations({ description: "For `react`: one emoji." })),
+  message_id: Schema.optional(
+    Schema.String.annotations({
+      description: "For `react` and `unreact`: the message. Left out: the one that you are answering."
+    })
+  )
 })
 type Parameters = typeof Parameters.Type
 
@@ -37,6 +42,9 @@ const description =
 
 /** More than this is no message but a document. UTF-16 units. */
 const longestMessage = 100_000
+
+/** An emoji, or a platform's name for one: which there are is up to the platform. */
+const emojiForm = /^[^\s]{1,64}$/u
 
 /** Chats shown by `list`. */
 const listedChats = 200
@@ -128,6 +136,24 @@ const make = Effect.gen(function* () {
       })
     })
 
+  const react = (args: Parameters, emoji: string | null) =>
+    Effect.gen(function* () {
+      if (emoji !== null && !emojiForm.test(emoji))
+        return yield* failure("no_emoji", "`emoji` has to be one emoji, such as 👍, or its name on that platform")
+      const { address } = yield* targets.resolve(args.target?.trim() || Target.originWord, "as-written")
+      const adapter = yield* adapters.get(address.platform)
+      if (adapter?.react === undefined)
+        return yield* failure(
+          "unsupported_action",
+          `there are no reactions on ${address.platform}; send a message instead`
+        )
+      const messageId = args.message_id?.trim() || address.anchor
+      if (messageId === null || messageId === undefined)
+        return yield* failure("no_message", "say which message: `message_id`")
+      yield* adapter.react(address, messageId, emoji)
+      return JSON.stringify({ success: true, ...addressFields(address), message_id: messageId })
+    })
+
   const list = (args: Parameters) =>
     Effect.gen(function* () {
       const wanted = args.target === undefined ? null : Target.parse(args.target).platform
@@ -168,8 +194,8 @@ const make = Effect.gen(function* () {
           return Effect.catchAll(list(args), (error) => Effect.fail(failure(error._tag, error.message)))
         case "react":
         case "unreact":
-          return Effect.fail(
-            failure("unsupported_action", `\`${action}\` is not supported on this platform; send a message instead`)
+          return Effect.catchAll(react(args, action === "react" ? (args.emoji?.trim() ?? "") : null), (error) =>
+            error._tag === "ToolFailure" ? Effect.fail(error) : Effect.fail(failure(error._tag, error.message))
           )
       }
     }

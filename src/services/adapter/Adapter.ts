@@ -134,6 +134,8 @@ export interface Adapter {
     text: string,
     options: { readonly final: boolean }
   ) => Effect.Effect<void, SendError>
+  /** Puts a reaction on a message, or takes it back with null. Left out where the platform has none. It may be done twice. */
+  readonly react?: (address: Address, platformMessageId: string, emoji: string | null) => Effect.Effect<void, SendError>
   /** Shows that work goes on; never fails the work. */
   readonly typing: (address: Address) => Effect.Effect<void>
   readonly chatInfo: (chatId: string) => Effect.Effect<ChatInfo>

@@ -84,8 +84,11 @@ export interface ResolvedTarget {
 export class TargetResolver extends Context.Tag("hermes/delivery/TargetResolver")<
   TargetResolver,
   {
-    /** `platform` or `platform:reference[:thread]` to an address; a bare platform by the three-valued origin of the current fiber. Strict: an unknown reference is an error. */
-    readonly resolve: (target: string) => Effect.Effect<ResolvedTarget, TargetError | StateError>
+    /** `platform` or `platform:reference[:thread]` to an address; a bare platform by the three-valued origin of the current fiber. A reference that nobody knows is an error, or, for a reaction, taken as written (decision 20). */
+    readonly resolve: (
+      target: string,
+      unknownReference?: "refused" | "as-written"
+    ) => Effect.Effect<ResolvedTarget, TargetError | StateError>
     /**
      * The places that a job's `deliver` names, for the chat that it was made in. Whose fiber asks plays no role. A
      * reference that nobody knows is passed on as written, with a note, unless the platform reads references itself.

@@ -29,6 +29,8 @@ export interface TelegramMessage {
   /** Values of its buttons, row after row. */
   readonly buttons: ReadonlyArray<{ readonly text: string; readonly callback_data: string }>
   readonly edits: number
+  /** What the bot reacted with. */
+  readonly reactions: ReadonlyArray<string>
 }
 
 export type Parameters = { readonly [name: string]: unknown }
@@ -66,6 +68,9 @@ export interface Update {
   readonly update_id: number
   readonly [kind: string]: unknown
 }
+
+/** Some of the reactions that every chat takes. */
+const reactions: ReadonlySet<string> = new Set(["👍", "👎", "❤", "🔥", "🎉", "👀", "🙏"])
 
 const record = (value: unknown): Parameters => (typeof value === "object" && value !== null ? { ...value } : {})
 const number = (value: unknown): number | null => {
@@ -190,7 +195,8 @@ export const makeWorld = (bot: TelegramUser): World => {
       replyTo,
       entities: list(parameters["entities"]),
       buttons,
-      edits: 0
+      edits: 0,
+      reactions: []
     }
     put(room, message)
     return ok(form(room, message, at))
@@ -215,6 +221,15 @@ export const makeWorld = (bot: TelegramUser): World => {
     const after = { ...before, text, buttons, entities: list(parameters["entities"]), edits: before.edits + 1 }
     put(room, after)
     return ok(form(room, after, at))
+  }
+
+  const react = (room: Room, parameters: Parameters): Answer => {
+    const message = room.messages.get(number(parameters["message_id"]) ?? -1)
+    if (message === undefined) return badRequest("message to react not found")
+    const emoji = list(parameters["reaction"]).map((reaction) => String(record(reaction)["emoji"]))
+    if (emoji.some((one) => !reactions.has(one))) return badRequest("REACTION_INVALID")
+    put(room, { ...message, reactions: emoji })
+    return ok(true)
   }
 
   const withChat = (parameters: Parameters, answer: (room: Room) => Answer): Answer => {
@@ -243,7 +258,8 @@ export const makeWorld = (bot: TelegramUser): World => {
         replyTo,
         entities: [],
         buttons: [],
-        edits: 0
+        edits: 0,
+        reactions: []
       }
       put(room, written)
       return form(room, written, at, fields)
@@ -279,6 +295,8 @@ export const makeWorld = (bot: TelegramUser): World => {
           return send(parameters, at)
         case "editMessageText":
           return edit(parameters, at)
+        case "setMessageReaction":
+          return withChat(parameters, (room) => react(room, parameters))
         case "sendChatAction":
           return withChat(parameters, () => ok(true))
         case "getChat":

@@ -64,6 +64,8 @@ export interface Platform {
   readonly typed: Array<DeliveryOrigin.Address>
   /** What happens to a send; `arrive` puts the message on the platform. */
   onSend: (message: OutboundMessage, arrive: Effect.Effect<SendReceipt>) => Effect.Effect<SendReceipt, SendError>
+  /** Told of each reaction; slack here has none. */
+  onReact: (at: DeliveryOrigin.Address, id: string, emoji: string | null) => void
   onEdit: (id: string, text: string) => Effect.Effect<void, SendError>
   state: AdapterState
 }
@@ -86,6 +88,7 @@ export const platform = (name = "telegram", changes: Partial<AdapterCapabilities
     state: { _tag: "Connected" },
     onSend: (_message, arrives) => arrives,
     onEdit: () => Effect.void,
+    onReact: () => undefined,
     adapter: {
       platform: name,
       capabilities: own,
@@ -95,6 +98,7 @@ export const platform = (name = "telegram", changes: Partial<AdapterCapabilities
           made.calls.push({ message, facts })
           return made.onSend(message, arrive(message))
         }),
+      ...(name === "slack" ? {} : { react: (at, id, emoji) => Effect.sync(() => made.onReact(at, id, emoji)) }),
       edit: (_address, id, text, options) =>
         Effect.suspend(() => made.onEdit(id, text)).pipe(
           Effect.zipRight(

@@ -62,7 +62,10 @@ describe("errors carry no secrets", () => {
   })
   it("a detail is one short line", () => {
     assert.strictEqual(detailOf("a\n\u0007b\t c", scrub), "a b c")
-    assert.strictEqual(detailOf("TypeError: no\n    at f (/srv/a.js:1:2)\n    at g (<anonymous>)", scrub), "TypeError: no")
+    assert.strictEqual(
+      detailOf("TypeError: no\n    at f (/srv/a.js:1:2)\n    at g (<anonymous>)", scrub),
+      "TypeError: no"
+    )
     const python = 'Traceback (most recent call last):\n  File "/a.py", line 3, in f\n    raise X\nX: out of cheese\n'
     assert.strictEqual(detailOf(python, scrub), "X: out of cheese")
     assert.strictEqual(detailOf("at most 5 (five)\nat a time: no more", scrub), "at most 5 (five) at a time: no more")

@@ -229,6 +229,26 @@ describe("Telegram outbound", () => {
     })
   )
 
+  it.scoped("reacts to a message, takes it back, and says what Telegram does not know", () =>
+    Effect.gen(function* () {
+      const { adapter, server } = yield* connect()
+      const chat = server.dm(server.user(1))
+      const { platformMessageId } = yield* send(adapter, at(chat), "well")
+      const react = (id: string | null, emoji: string | null) =>
+        adapter.react?.(at(chat), id ?? "", emoji) ?? Effect.void
+      yield* react(platformMessageId, "👍")
+      assert.deepStrictEqual((yield* server.posted(chat))[0]?.reactions, ["👍"])
+      yield* react(platformMessageId, null)
+      assert.deepStrictEqual((yield* server.posted(chat))[0]?.reactions, [])
+      for (const [id, emoji, code] of [
+        [platformMessageId, "🦀", "reaction_unknown"],
+        ["999", "👍", "message_gone"],
+        ["no id", "👍", "message_gone"]
+      ] as const)
+        assert.deepInclude(yield* Effect.flip(react(id, emoji)), { _tag: "SendRefused", code })
+    })
+  )
+
   it.scoped("may repeat an edit whose answer is lost", () =>
     Effect.gen(function* () {
       const { server, adapter } = yield* connect()

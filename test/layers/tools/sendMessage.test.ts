@@ -492,14 +492,34 @@ describe("send_message", () => {
     Effect.gen(function* () {
       const here = yield* world()
       for (const [args, code] of [
-        [{ action: "react", target: "telegram", emoji: "👍", message_id: "1" }, "unsupported_action"],
-        [{ action: "unreact", target: "telegram", message_id: "1" }, "unsupported_action"],
+        [{ action: "react", target: "slack:C0000001", emoji: "👍", message_id: "1" }, "unsupported_action"],
+        [{ action: "react", target: "telegram", message_id: "1" }, "no_emoji"],
+        [{ action: "react", target: "telegram", emoji: "well done", message_id: "1" }, "no_emoji"],
+        [{ action: "unreact", target: "telegram:-5" }, "no_message"],
         [{ target: "telegram", message: "  " }, "empty_message"],
         [{ target: "telegram" }, "empty_message"],
         [{ target: "telegram", message: "x".repeat(100_001) }, "too_long"]
       ] as const)
         assert.deepInclude(yield* Turn.enter(inTopic)(here.call(args)), { success: false, code })
       assert.lengthOf(here.telegram.calls, 0)
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("reacts to the message that it answers, or to one that is named, also in a chat that nobody knows", () =>
+    Effect.gen(function* () {
+      const here = yield* world()
+      const reactions: Array<string> = []
+      here.telegram.onReact = (at, messageId, emoji) => void reactions.push(`${at.chatId} ${messageId} ${emoji}`)
+      for (const args of [
+        { action: "react", emoji: "👍" },
+        { action: "react", target: "telegram", emoji: "🎉", message_id: "12" },
+        { action: "react", target: "telegram:nobody", emoji: "👀", message_id: "1" },
+        { action: "unreact" }
+      ])
+        assert.deepInclude(yield* Turn.enter(inTopic)(here.call(args)), { success: true })
+      assert.deepEqual(reactions, ["-100 31 👍", "-100 12 🎉", "nobody 1 👀", "-100 31 null"])
+      const elsewhere = yield* Turn.enter(inTopic)(here.call({ action: "react", target: "slack", emoji: "👍" }))
+      assert.deepInclude(elsewhere, { success: false, code: "InTurnUnresolvable" })
     }).pipe(Effect.provide(durable))
   )
 

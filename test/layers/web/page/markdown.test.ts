@@ -35,16 +35,28 @@ describe("a message's text", () => {
     ["no emphasis within words or numbers", "a_b_c 2*3*4 __init__", "[p|a_b_c 2*3*4 __init__]"],
     ["code, also with backticks in it", "`a*b*` ``c`d`` ` e `", "[p|[code|a*b*] [code|c`d] [code|e]]"],
     ["what is escaped", "\\*not\\* \\`code\\`", "[p|*not* `code`]"],
-    ["addresses, without what ends the sentence", "see https://example.org/a_(b)?c=1.", "[p|see [a https://example.org/a_(b)?c=1|https://example.org/a_(b)?c=1].]"],
+    [
+      "addresses, without what ends the sentence",
+      "see https://example.org/a_(b)?c=1.",
+      "[p|see [a https://example.org/a_(b)?c=1|https://example.org/a_(b)?c=1].]"
+    ],
     ["links", "[the *page*](https://example.org/)", "[p|[a https://example.org/|the *page*]]"],
-    ["no links to anything but pages", "[x](javascript:alert(1)) [y](data:text/html,z)", "[p|[x](javascript:alert(1)) [y](data:text/html,z)]"],
+    [
+      "no links to anything but pages",
+      "[x](javascript:alert(1)) [y](data:text/html,z)",
+      "[p|[x](javascript:alert(1)) [y](data:text/html,z)]"
+    ],
     ["headings", "# One\n## Two\ntext", "[h3|One][h4|Two][p|text]"],
     ["code blocks, as they are", "```js\nlet a = '**'\n\n# b\n```\nafter", "[pre|[code|let a = '**'\n\n# b]][p|after]"],
     ["a code block that is still being written", "```\nlet a", "[pre|[code|let a]]"],
     ["a code block with a fence in it", "````\n```\n````", "[pre|[code|```]]"],
     ["lists", "- a\n- b\n  - c\n- d", "[ul|[li|[div|a]][li|[div|b][ul|[li|[div|c]]]][li|[div|d]]]"],
     ["numbered lists from their number", "3. a\n4. b", "[ol 3|[li|[div|a]][li|[div|b]]]"],
-    ["items with paragraphs and code", "1. a\n\n   b\n\n   ```\n   c\n   ```\n2. d", "[ol 1|[li|[div|a][div|b][pre|[code|c]]][li|[div|d]]]"],
+    [
+      "items with paragraphs and code",
+      "1. a\n\n   b\n\n   ```\n   c\n   ```\n2. d",
+      "[ol 1|[li|[div|a][div|b][pre|[code|c]]][li|[div|d]]]"
+    ],
     ["a list after a line of text", "these:\n- a", "[p|these:][ul|[li|[div|a]]]"],
     ["quotes", "> a\n> > b\n\nc", "[blockquote|[p|a][blockquote|[p|b]]][p|c]"],
     ["rules", "a\n\n---\n\nb", "[p|a][hr|][p|b]"],
