@@ -50,7 +50,9 @@ export const next = (times: WallTimes, zone: TimeZone, from: number): number | n
     if (wall === null) return null
     const found = wall - segment.offset
     if (found < segment.end) return found
-    at = Math.max(segment.end, found - mostOffset)
+    // What lies further off than offsets can differ need not be walked to, unless the clock goes back first.
+    const following = zone.at(segment.end)
+    at = following.before > following.offset ? segment.end : Math.max(segment.end, found - mostOffset)
   }
 }
 
