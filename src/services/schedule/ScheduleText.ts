@@ -158,7 +158,8 @@ const isoForm =
 /** How late a single time may be and still be taken, in milliseconds (decision 15). */
 export const oncePastMillis = 120_000
 
-const isoInstant = (text: string, zone: Zoned): Parsed<number> => {
+/** A single ISO time, as epoch milliseconds; without an offset it is one of the zone's wall clock. */
+export const instant = (text: string, timezone: string): Parsed<number> => {
   const found = isoForm.exec(text)
   if (found === null)
     return refuse(text, "is no ISO time; write it like 2027-01-31T09:00, with Z or +01:00 behind for a fixed offset")
@@ -170,8 +171,8 @@ const isoInstant = (text: string, zone: Zoned): Parsed<number> => {
   const offset = found[8]
   if (offset === undefined) {
     const once = { fixed: true, next: (from: number) => (from <= wall ? wall : null), count: () => 0 }
-    const at = ZonedTimes.next(once, TimeZone.of(zone.timezone), wall - 2 * 86_400)
-    return at === null ? refuse(text, `names a date that ${zone.timezone} left out`) : Either.right(at * 1_000)
+    const at = ZonedTimes.next(once, TimeZone.of(timezone), wall - 2 * 86_400)
+    return at === null ? refuse(text, `names a date that ${timezone} left out`) : Either.right(at * 1_000)
   }
   const [, sign, hours = "0", minutes = "0"] = /^([+-])(\d{2}):?(\d{2})?$/.exec(offset) ?? []
   const ahead = (Number(hours) * 3_600 + Number(minutes) * 60) * (sign === "-" ? -1 : 1)
@@ -182,7 +183,7 @@ const isoInstant = (text: string, zone: Zoned): Parsed<number> => {
 const spoken = (millis: number): string => new Date(millis).toISOString().replace(".000Z", "Z")
 
 const iso = (text: string, zone: Zoned, now: number): Parsed =>
-  Either.flatMap(isoInstant(text, zone), (at) =>
+  Either.flatMap(instant(text, zone.timezone), (at) =>
     at < now - oncePastMillis
       ? refuse(
           text,

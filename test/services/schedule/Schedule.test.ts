@@ -190,13 +190,16 @@ describe("what is due next", () => {
       FastCheck.property(triple, FastCheck.integer({ min: 1, max: 400 }), (triple, hours) => {
         const schedule = cron(triple.expression, triple.zone)
         const until = triple.after + hours * 1_234_567
-        let walked: Schedule.Occurrences | null = null
+        const walked: Array<number> = []
         for (let due = Schedule.next(schedule, triple.after); due !== null && due <= until;) {
-          walked = { first: walked?.first ?? due, last: due, count: (walked?.count ?? 0) + 1 }
-          if (walked.count > 5_000) return true
+          walked.push(due)
+          if (walked.length > 5_000) return true
           due = Schedule.next(schedule, due)
         }
-        expect(Schedule.occurrences(schedule, triple.after, until)).toEqual(walked)
+        const [first] = walked
+        expect(Schedule.occurrences(schedule, triple.after, until)).toEqual(
+          first === undefined ? null : { first, last: walked.at(-1), count: walked.length }
+        )
         return true
       }),
       { numRuns: full ? 5_000 : 100 }

@@ -1,0 +1,131 @@
+import { FileSystem, Path } from "@effect/platform"
+import { Clock, Effect, Layer } from "effect"
+import { jobView, runView } from "../../services/api/Jobs.js"
+import type { Routed } from "../../services/delivery/Deliver.js"
+import { Outbox } from "../../services/delivery/Outbox.js"
+import { TargetResolver } from "../../services/delivery/TargetResolver.js"
+import { GatewayAddresses } from "../../services/operation/GatewayAddress.js"
+import { Settings } from "../../services/operation/Settings.js"
+import type { Job } from "../../services/schedule/Job.js"
+import { JobDesk, type PreviewOptions } from "../../services/schedule/JobDesk.js"
+import { JobNotFound } from "../../services/schedule/JobError.js"
+import * as JobFields from "../../services/schedule/JobFields.js"
+import { type JobDraft, type JobMaker, Jobs, type JobView } from "../../services/schedule/Jobs.js"
+import { type Occurrence, Occurrences, ofRunId, runId } from "../../services/schedule/Occurrence.js"
+import * as Schedule from "../../services/schedule/Schedule.js"
+import * as ScheduleText from "../../services/schedule/ScheduleText.js"
+import * as ScheduleWords from "../../services/schedule/ScheduleWords.js"
+import { addressOf } from "./JobDefinitions.js"
+
+const make = Effect.gen(function* () {
+  const jobs = yield* Jobs
+  const occurrences = yield* Occurrences
+  const resolver = yield* TargetResolver
+  const outbox = yield* Outbox
+  const addresses = yield* GatewayAddresses
+  const settings = yield* Settings
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+
+  /** Many jobs share a target: each is looked up once for a list. */
+  const routes = () => {
+    const known = new Map<string, ReadonlyArray<Routed>>()
+    return (job: Job) =>
+      Effect.gen(function* () {
+        const key = JSON.stringify([job.deliver, job.origin])
+        const found = known.get(key) ?? (yield* resolver.route(job.deliver, addressOf(job.origin))).targets
+        known.set(key, found)
+        return found
+      })
+  }
+
+  const shown = (view: JobView, notes: ReadonlyArray<string> = []) =>
+    Effect.map(routes()(view.job), (routed) => jobView({ ...view, notes: [...view.notes, ...notes] }, routed))
+
+  const isAnybodyThere = Effect.map(addresses.current, (address) => address !== null)
+
+  /** What the maker of a job has to be told: where its output is when it is sent nowhere, and that somebody has to run it. */
+  const notesOf = ({ job }: JobView, asked: JobDraft["deliver"]) =>
+    Effect.map(isAnybodyThere, (there) => [
+      ...(job.deliver === "local" && JobFields.list(asked).length === 0
+        ? [`its output is kept in this home (cron/output/${job.id}) and sent nowhere; give it a target to have it sent`]
+        : []),
+      ...(there ? [] : ["no gateway runs: jobs run while `hermes gateway` does"])
+    ])
+
+  const withDeliveries = (run: Occurrence) =>
+    Effect.map(outbox.ofCause("cron", runId(run.id)), (rows) =>
+      runView(
+        run,
+        rows.map((row) => row.id)
+      )
+    )
+
+  const create = (draft: JobDraft, maker: JobMaker) =>
+    Effect.gen(function* () {
+      const view = yield* jobs.create(draft, maker)
+      return yield* shown(view, yield* notesOf(view, draft.deliver))
+    })
+
+  /** A document that was cleared away, or never written, is null. */
+  const documentOf = (output: string | null) => {
+    if (output === null) return Effect.succeed(null)
+    const folder = path.join(settings.home, "cron", "output")
+    const file = path.resolve(settings.home, output)
+    return file.startsWith(folder + path.sep)
+      ? Effect.orElseSucceed(fs.readFileString(file), () => null)
+      : Effect.succeed(null)
+  }
+
+  const preview = ({ count, from, schedule, timezone }: PreviewOptions) =>
+    Effect.gen(function* () {
+      const zone = timezone ?? settings.timezone
+      const now = from === null ? yield* Clock.currentTimeMillis : yield* ScheduleText.instant(from, zone)
+      const parsed = yield* ScheduleText.parse(schedule, { now, zone: settings.timezone, timezone, wakesAgent: false })
+      return {
+        schedule: ScheduleText.format(parsed),
+        timezone: parsed.timezone,
+        words: ScheduleWords.words(parsed),
+        next: Schedule.upcoming(parsed, now, count)
+      }
+    })
+
+  return JobDesk.of({
+    list: (options) =>
+      Effect.flatMap(jobs.list(options), (views) => {
+        const routed = routes()
+        return Effect.forEach(views, (view) => Effect.map(routed(view.job), (targets) => jobView(view, targets)))
+      }),
+    find: (reference) => Effect.flatMap(jobs.find(reference), (view) => shown(view)),
+    create: Effect.fn("JobDesk.create")(create),
+    edit: (reference, patch) => Effect.flatMap(jobs.edit(reference, patch), (view) => shown(view)),
+    pause: (reference, reason) => Effect.flatMap(jobs.pause(reference, reason), (view) => shown(view)),
+    resume: (reference, at) => Effect.flatMap(jobs.resume(reference, at === null ? {} : { at }), (view) => shown(view)),
+    runNow: (reference, context) => Effect.flatMap(jobs.runNow(reference, context), (view) => shown(view)),
+    remove: (reference) =>
+      Effect.gen(function* () {
+        const view = yield* Effect.flatMap(jobs.find(reference), (found) => shown(found))
+        yield* jobs.remove(view.id)
+        return view
+      }),
+    runs: (reference, limit) =>
+      Effect.gen(function* () {
+        const job = reference === null ? null : (yield* jobs.find(reference)).job.id
+        return yield* Effect.forEach(yield* occurrences.list({ job, limit }), withDeliveries)
+      }),
+    run: (id) =>
+      Effect.gen(function* () {
+        const number = ofRunId(id)
+        const run = number === null ? null : yield* occurrences.get(number)
+        if (run === null) return yield* new JobNotFound({ reference: id })
+        return { run: yield* withDeliveries(run), text: yield* documentOf(run.output) }
+      }),
+    preview
+  })
+})
+
+export const layer: Layer.Layer<
+  JobDesk,
+  never,
+  Jobs | Occurrences | TargetResolver | Outbox | GatewayAddresses | Settings | FileSystem.FileSystem | Path.Path
+> = Layer.effect(JobDesk, make)
