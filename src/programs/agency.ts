@@ -2,6 +2,7 @@
 import { Layer } from "effect"
 import * as AdapterRegistry from "../layers/adapter/AdapterRegistry.js"
 import * as Agent from "../layers/agent/Agent.js"
+import * as Compaction from "../layers/agent/Compaction.js"
 import * as Prompt from "../layers/agent/Prompt.js"
 import * as Toolbox from "../layers/agent/Toolbox.js"
 import * as ToolRegistry from "../layers/agent/ToolRegistry.js"
@@ -28,7 +29,7 @@ const conversation = Admission.layer.pipe(Layer.provideMerge(Layer.mergeAll(Auth
 const agent = tools.pipe(
   Layer.provideMerge(Delegation.layer),
   Layer.provideMerge(Agent.layer),
-  Layer.provideMerge(Layer.mergeAll(Toolbox.layer, Prompt.layer)),
+  Layer.provideMerge(Layer.mergeAll(Toolbox.layer, Prompt.layer, Compaction.layer)),
   Layer.provideMerge(Layer.mergeAll(ToolRegistry.layer, Shell.layer, CommandJudge.layer))
 )
 

@@ -2,6 +2,7 @@
 import { Layer } from "effect"
 import * as ApprovalStore from "../layers/sqlite/ApprovalStore.js"
 import * as ChannelDirectory from "../layers/sqlite/ChannelDirectory.js"
+import * as CompactionStore from "../layers/sqlite/CompactionStore.js"
 import * as DelegationStore from "../layers/sqlite/DelegationStore.js"
 import * as GatewayAddress from "../layers/sqlite/GatewayAddress.js"
 import * as HomeChannels from "../layers/sqlite/HomeChannels.js"
@@ -16,6 +17,7 @@ import * as TurnStore from "../layers/sqlite/TurnStore.js"
 export const stores = Layer.mergeAll(
   SessionStore.layer,
   Transcript.layer,
+  CompactionStore.layer,
   Inbox.layer,
   TurnStore.layer,
   ToolCallStore.layer,

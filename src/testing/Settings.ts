@@ -16,6 +16,14 @@ export const defaults = (home: string): SettingsShape => ({
   model: { provider: "scripted", model: "script", baseUrl: null, apiKey: null, contextWindow: 200_000 },
   fallbacks: [],
   agent: { maxTurns: 100, turnTimeoutSeconds: 1_800, apiMaxRetries: 3 },
+  compression: {
+    enabled: true,
+    threshold: 0.5,
+    thresholdTokens: 256_000,
+    protectFirst: 3,
+    protectLast: 20,
+    abortOnSummaryFailure: false
+  },
   delegation: {
     maxSpawnDepth: 1,
     maxConcurrentChildren: 10,

@@ -11,6 +11,14 @@ export const layer = Layer.succeed(Settings, {
   model: backend,
   fallbacks: [],
   agent: { maxTurns: 100, turnTimeoutSeconds: 1_800, apiMaxRetries: 3 },
+  compression: {
+    enabled: true,
+    threshold: 0.5,
+    thresholdTokens: 256_000,
+    protectFirst: 3,
+    protectLast: 20,
+    abortOnSummaryFailure: false
+  },
   delegation: { maxSpawnDepth: 1, maxConcurrentChildren: 10, maxIterations: 100, defaultToolsets: [] },
   approvals: {
     mode: "manual",

@@ -1,4 +1,4 @@
-import { Clock, Effect, Layer, Ref, Stream } from "effect"
+import { Clock, Effect, Either, Layer, Ref, Stream } from "effect"
 import * as Field from "../../fibers/Field.js"
 import * as Turn from "../../fibers/Turn.js"
 import {
@@ -13,6 +13,7 @@ import * as History from "../../services/agent/History.js"
 import {
   type BackendName,
   type ModelError,
+  type ModelErrorReason,
   type ModelRequest,
   ModelRoute,
   type TokenUsage
@@ -21,13 +22,20 @@ import { Prompt } from "../../services/agent/Prompt.js"
 import { ToolCallStore } from "../../services/agent/ToolCallStore.js"
 import { Toolbox, type ToolResult } from "../../services/agent/Toolbox.js"
 import { Activity } from "../../services/operation/Activity.js"
-import { SessionStore } from "../../services/session/SessionStore.js"
+import { Compaction, type CompactionTrigger } from "../../services/session/Compaction.js"
+import * as CompactionPlan from "../../services/session/CompactionPlan.js"
+import { SessionStore, type SessionUsage } from "../../services/session/SessionStore.js"
 import { type Message, type StoredMessage, type ToolCallPart, Transcript } from "../../services/session/Transcript.js"
 import { Database, type Step } from "../../services/state/Database.js"
 
 const maxEmptyRetries = 3
 const maxMalformedRetries = 2
 const maxUnknownToolAnswers = 3
+/** In one turn: what does not fit after that does not fit. */
+const maxCompactions = 3
+
+/** The conversation was too large for the model. */
+const overflows: ReadonlySet<ModelErrorReason> = new Set<ModelErrorReason>(["context_overflow", "payload_too_large"])
 
 const continueNudge = "Go on from the tool results above and answer the last message."
 const budgetNudge =
@@ -73,6 +81,7 @@ const make = Effect.gen(function* () {
   const calls = yield* ToolCallStore
   const database = yield* Database
   const activity = yield* Activity
+  const compaction = yield* Compaction
 
   const persistenceFailed = <A, E extends { readonly message: string }>(self: Effect.Effect<A, E>) =>
     Effect.mapError(self, (error) => new PersistenceFailed({ detail: error.message }))
@@ -103,13 +112,52 @@ const make = Effect.gen(function* () {
     const rows: Array<StoredMessage> = [...(yield* transcript.load(sessionId))]
     let pinned = false
     let usage = noUsage
+    const used = new Map<string, SessionUsage>()
     let modelCalls = 0
+    let compactions = 0
+    let tokens = CompactionPlan.tokensOf(systemPrompt) + CompactionPlan.tokensOfRows(rows)
     let acted = rows.some((row) => row.turnId === turn.id && row.message._tag === "tool")
     let spokenBy: string | null = null
 
     const remember = (ids: ReadonlyArray<number>, messages: ReadonlyArray<Message>, at: number): void => {
-      for (const [index, message] of messages.entries())
-        rows.push({ id: ids[index] ?? 0, at, turnId: turn.id, message })
+      for (const [index, message] of messages.entries()) {
+        const row = { id: ids[index] ?? 0, position: ids[index] ?? 0, at, turnId: turn.id, message }
+        rows.push(row)
+        tokens += CompactionPlan.tokensOfRow(row)
+      }
+    }
+
+    /** Takes the earlier part of the conversation out; false when it is as it was. */
+    const compact = (trigger: CompactionTrigger) =>
+      Effect.gen(function* () {
+        if (compactions >= maxCompactions) return false
+        compactions += 1
+        const outcome = yield* compaction.run({
+          sessionId,
+          sessionKey: place.sessionKey,
+          trigger,
+          pressure: compactions
+        })
+        if (outcome._tag !== "Compacted") return false
+        rows.splice(0, rows.length, ...(yield* transcript.load(sessionId)))
+        tokens = CompactionPlan.tokensOf(systemPrompt) + CompactionPlan.tokensOfRows(rows)
+        return true
+      })
+
+    const count = (spoken: Spoken): void => {
+      usage = addUsage(usage, spoken.usage)
+      const backend = spoken.backend ?? route.primary
+      const name = `${backend.provider}/${backend.model}`
+      const before = used.get(name)
+      used.set(name, {
+        provider: backend.provider,
+        model: backend.model,
+        task: "",
+        calls: (before?.calls ?? 0) + 1,
+        tokens: addUsage(before?.tokens ?? noUsage, spoken.usage)
+      })
+      // What the provider counted is better than what was guessed.
+      if (spoken.usage !== null && spoken.usage.inputTokens > 0) tokens = Math.max(tokens, spoken.usage.inputTokens)
     }
 
     /** Appends rows durably before anything comes of them. */
@@ -189,7 +237,7 @@ const make = Effect.gen(function* () {
           )
         )
         const spoken = yield* Ref.get(said)
-        usage = addUsage(usage, spoken.usage)
+        count(spoken)
         if (spoken.backend !== null && !sameBackend(spoken.backend, route.primary))
           spokenBy = `${spoken.backend.provider}/${spoken.backend.model}`
         return uniqueCalls(spoken, rows, turn.id)
@@ -257,7 +305,10 @@ const make = Effect.gen(function* () {
       modelCalls,
       acted,
       spokenBy,
-      bookkeeping: pinned ? Effect.void : pin
+      bookkeeping: Effect.zipRight(
+        pinned ? Effect.void : pin,
+        Effect.forEach(used.values(), (spent) => sessions.addUsage(sessionId, spent), { discard: true })
+      )
     })
 
     yield* settleDeadCalls
@@ -273,7 +324,16 @@ const make = Effect.gen(function* () {
         emptyAnswers === 1 && rows.at(-1)?.message._tag === "tool"
           ? [{ _tag: "user", text: continueNudge, platformMessageId: null }]
           : []
-      const spoken = yield* speak(request(nudge, true))
+      if (compaction.isDue({ tokens, rows: rows.length })) yield* compact("share")
+      const attempt = yield* Effect.either(speak(request(nudge, true)))
+      if (Either.isLeft(attempt)) {
+        const error = attempt.left
+        if (!overflows.has(error.reason) || !(yield* compact("overflow"))) return yield* Effect.fail(error)
+        // The call that was refused is none of the turn's.
+        modelCalls -= 1
+        continue
+      }
+      const spoken = attempt.right
 
       if (spoken.toolCalls.length === 0) {
         if (spoken.text.trim() !== "")
@@ -349,5 +409,5 @@ const uniqueCalls = (spoken: Spoken, rows: ReadonlyArray<StoredMessage>, turnId:
 export const layer: Layer.Layer<
   Agent,
   never,
-  ModelRoute | Toolbox | Prompt | Transcript | SessionStore | ToolCallStore | Database | Activity
+  ModelRoute | Toolbox | Prompt | Transcript | SessionStore | ToolCallStore | Compaction | Database | Activity
 > = Layer.effect(Agent, make)

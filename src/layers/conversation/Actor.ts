@@ -22,6 +22,7 @@ import type { Drain } from "../../services/operation/Drain.js"
 import type { Ids } from "../../services/operation/Ids.js"
 import type { BusyMode, SettingsShape } from "../../services/operation/Settings.js"
 import type { Session } from "../../services/session/Session.js"
+import type { Compaction } from "../../services/session/Compaction.js"
 import type { SessionKey } from "../../services/session/SessionKey.js"
 import type { SessionStore } from "../../services/session/SessionStore.js"
 import type { Database } from "../../services/state/Database.js"
@@ -29,6 +30,7 @@ import type { StateError } from "../../services/state/StateError.js"
 import * as AdmissionTurn from "./AdmissionTurn.js"
 import { type Commands, elapsed } from "./Commands.js"
 import * as Correspondence from "./Correspondence.js"
+import type { SessionCommands } from "./SessionCommands.js"
 import type { InterruptCause, TurnRun } from "./TurnRun.js"
 
 export type Mail =
@@ -42,6 +44,7 @@ export type Mail =
 
 interface Running {
   readonly turnId: Turn.TurnId
+  readonly sessionId: string
   readonly entry: InboxEntry
   readonly fiber: Turn.TurnFiber<void>
   readonly startedAt: number
@@ -67,6 +70,8 @@ export interface ActorServices {
   readonly notifier: typeof Notifier.Service
   readonly activity: typeof Activity.Service
   readonly commands: Commands
+  readonly sessionCommands: SessionCommands
+  readonly compaction: typeof Compaction.Service
   readonly turnRun: TurnRun
 }
 
@@ -145,7 +150,17 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
             Effect.ensuring(Effect.zipRight(close, Queue.offer(mailbox, { _tag: "Ended", turnId: turn.id })))
           )
         ).pipe(Effect.provideService(Scope.Scope, services.scope))
-        running = { turnId: turn.id, entry, fiber, startedAt, steering, cause, stopping: false, spoken: false }
+        running = {
+          turnId: turn.id,
+          sessionId: session.id,
+          entry,
+          fiber,
+          startedAt,
+          steering,
+          cause,
+          stopping: false,
+          spoken: false
+        }
       })
 
     const begin = (entry: InboxEntry): Effect.Effect<void, StateError> =>
@@ -223,7 +238,8 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
           mode,
           pureText,
           stopping: run.stopping,
-          hasDelegates: yield* hasDelegates(run)
+          hasDelegates: yield* hasDelegates(run),
+          compacting: yield* services.compaction.isRunning(run.sessionId)
         })
         switch (decision._tag) {
           case "Steer": {
@@ -240,7 +256,9 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
             const notice =
               decision.because === "subagents"
                 ? Notice.busySubagents({ position: pending.length })
-                : Notice.busyQueued({ position: pending.length })
+                : decision.because === "compressing"
+                  ? Notice.busyCompressing()
+                  : Notice.busyQueued({ position: pending.length })
             return yield* acknowledge(entry, notice)
           }
         }
@@ -284,6 +302,20 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
     const moved = (session: Session) =>
       Effect.flatMap(Clock.currentTimeMillis, (at) =>
         activity.publish({ _tag: "session.changed", at, sessionKey: key, sessionId: session.id })
+      )
+
+    /** A summary takes its time: the conversation goes on meanwhile. */
+    const compress = (entry: InboxEntry, args: string) =>
+      Turn.forkWorker(
+        services.sessionCommands.compress(entry, args).pipe(
+          Effect.flatMap((text) => freed(entry, text)),
+          Effect.catchAll((error) => Effect.logError("an answer to /compress could not be stored", error))
+        )
+      ).pipe(Effect.provideService(Scope.Scope, services.scope), Effect.asVoid)
+
+    const retry = (entry: InboxEntry) =>
+      Effect.flatMap(services.sessionCommands.retry(entry), (problem) =>
+        problem === null ? message({ ...entry, again: true }, "queue") : freed(entry, problem)
       )
 
     const resume = (entry: InboxEntry, args: string) =>
@@ -330,6 +362,14 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
             return yield* freed(entry, yield* fresh(entry, args))
           case "resume":
             return yield* freed(entry, yield* resume(entry, args))
+          case "undo":
+            return yield* freed(entry, yield* services.sessionCommands.undo(entry, args))
+          case "branch":
+            return yield* freed(entry, yield* services.sessionCommands.branch(entry, args))
+          case "retry":
+            return yield* retry(entry)
+          case "compress":
+            return yield* compress(entry, args)
           case "busy":
             return yield* freed(entry, setBusy(args))
           case "status":

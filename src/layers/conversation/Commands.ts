@@ -2,6 +2,7 @@
 import { Clock, Effect } from "effect"
 import { addressOf } from "../../services/conversation/Admission.js"
 import type { InboxEntry } from "../../services/conversation/Inbox.js"
+import type { SessionCommands } from "./SessionCommands.js"
 import type { CommandName } from "../../services/conversation/SlashCommand.js"
 import * as SlashCommand from "../../services/conversation/SlashCommand.js"
 import { Approvals } from "../../services/approval/Approval.js"
@@ -10,8 +11,11 @@ import { ModelRoute } from "../../services/agent/ModelRoute.js"
 import type { Session } from "../../services/session/Session.js"
 import { type Owner, SessionStore } from "../../services/session/SessionStore.js"
 
-/** Handled here; the rest (`stop`, `new`, `queue`, `steer`, `busy`, `status`) needs the actor's state. */
-export type PlainCommand = Exclude<CommandName, "stop" | "new" | "queue" | "steer" | "busy" | "status">
+/** Handled here; the rest needs the actor's state, or changes the transcript. */
+export type PlainCommand = Exclude<
+  CommandName,
+  "stop" | "new" | "queue" | "steer" | "busy" | "status" | keyof SessionCommands
+>
 
 export interface Commands {
   /** The text to answer with; empty says nothing. */

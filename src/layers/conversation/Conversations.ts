@@ -14,12 +14,14 @@ import { Activity } from "../../services/operation/Activity.js"
 import { Drain } from "../../services/operation/Drain.js"
 import { Ids } from "../../services/operation/Ids.js"
 import { Settings } from "../../services/operation/Settings.js"
+import { Compaction } from "../../services/session/Compaction.js"
 import { type SessionKey } from "../../services/session/SessionKey.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
 import { Transcript } from "../../services/session/Transcript.js"
 import { Database } from "../../services/state/Database.js"
 import * as Actor from "./Actor.js"
 import * as Commands from "./Commands.js"
+import * as SessionCommands from "./SessionCommands.js"
 import * as TurnRecovery from "./TurnRecovery.js"
 import * as TurnRun from "./TurnRun.js"
 
@@ -40,6 +42,8 @@ const make = Effect.gen(function* () {
     notifier: yield* Notifier,
     activity: yield* Activity,
     commands: yield* Commands.make,
+    sessionCommands: yield* SessionCommands.make(yield* Inbox),
+    compaction: yield* Compaction,
     turnRun: yield* TurnRun.make
   }
   const actors = new Map<string, Actor.Actor>()
@@ -148,4 +152,5 @@ export const layer: Layer.Layer<
   | Agent
   | TurnStore
   | Transcript
+  | Compaction
 > = Layer.scoped(Conversations, make)

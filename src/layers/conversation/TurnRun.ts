@@ -15,6 +15,7 @@ import type { DeliveryRow } from "../../services/delivery/Outbox.js"
 import { Activity } from "../../services/operation/Activity.js"
 import { Settings } from "../../services/operation/Settings.js"
 import type { Session } from "../../services/session/Session.js"
+import { SessionStore } from "../../services/session/SessionStore.js"
 import { isShared } from "../../services/session/SessionKey.js"
 import { Transcript } from "../../services/session/Transcript.js"
 import { Database, type Step } from "../../services/state/Database.js"
@@ -53,6 +54,7 @@ export const make = Effect.gen(function* () {
   const delivery = yield* Delivery
   const activity = yield* Activity
   const approvals = yield* Approvals
+  const sessions = yield* SessionStore
 
   const placeOf = (task: TurnTask, turn: Turn.Turn) => ({
     sessionKey: task.entry.key as string,
@@ -69,12 +71,14 @@ export const make = Effect.gen(function* () {
       const step = Effect.gen(function* () {
         yield* turns.begin(turn, entry.id)
         yield* inbox.settle(entry.id, "running", turn.id)
+        const said = entry.again === true ? (yield* transcript.rewind(session.id, 1)).text : text
         const [id] = yield* transcript.append(session.id, turn.id, [
-          { _tag: "user", text, platformMessageId: entry.event.messageId }
+          { _tag: "user", text: said, platformMessageId: entry.event.messageId }
         ])
-        return id ?? 0
+        if (session.title === null && entry.again !== true) yield* sessions.deriveTitle(session.id, entry.event.text)
+        return { messageId: id ?? 0, text: said }
       })
-      const messageId = yield* database.write("turn.begin", step, "transcript")
+      const { messageId, text: stored } = yield* database.write("turn.begin", step, "transcript")
       const at = yield* Clock.currentTimeMillis
       const place = placeOf(task, turn)
       yield* activity.publish({
@@ -85,7 +89,7 @@ export const make = Effect.gen(function* () {
         messageId,
         turnId: place.turnId,
         role: "user",
-        text
+        text: stored
       })
     })
 

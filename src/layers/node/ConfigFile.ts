@@ -186,6 +186,14 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
       turnTimeoutSeconds: value(keys.turnTimeout),
       apiMaxRetries: value(keys.apiRetries)
     },
+    compression: {
+      enabled: value(keys.compression),
+      threshold: value(keys.compressionThreshold),
+      thresholdTokens: value(keys.compressionTokens),
+      protectFirst: value(keys.compressionFirst),
+      protectLast: value(keys.compressionLast),
+      abortOnSummaryFailure: value(keys.compressionAbort)
+    },
     delegation: {
       maxSpawnDepth: value(keys.spawnDepth),
       maxConcurrentChildren: value(keys.children),

@@ -10,7 +10,9 @@ const Row = Schema.Struct({
   toolNames: Schema.NullOr(Schema.parseJson(Schema.Array(Schema.String))),
   hidden: Rows.Flag,
   suspended: Rows.Flag,
-  unread: Rows.Flag
+  unread: Rows.Flag,
+  archived: Rows.Flag,
+  pinned: Rows.Flag
 }).pipe(
   Schema.transform(Schema.typeSchema(Session), {
     strict: true,
@@ -24,7 +26,7 @@ const columns = `s.id, s.key, s.title, s.title_source AS titleSource, s.source, 
   (SELECT body FROM prompts WHERE hash = s.system_prompt_hash) AS systemPrompt,
   (SELECT body FROM prompts WHERE hash = s.tool_names_hash) AS toolNames,
   s.started_at AS startedAt, s.last_activity_at AS lastActivityAt, s.ended_at AS endedAt, s.end_reason AS endReason,
-  s.suspended, s.message_count AS messageCount, s.unread`
+  s.suspended, s.message_count AS messageCount, s.unread, s.archived, s.pinned`
 
 /** What a query of the table `sessions AS s` selects. */
 export const selected = (sql: SqlClient.SqlClient) => sql.literal(columns)

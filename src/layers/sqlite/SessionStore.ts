@@ -3,11 +3,12 @@ import { Clock, Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
 import type { Source } from "../../services/conversation/InboundEvent.js"
 import { Ids } from "../../services/operation/Ids.js"
-import { type Session, SessionId } from "../../services/session/Session.js"
+import { type Session, SessionId, type TitleSource } from "../../services/session/Session.js"
 import type { SessionKey } from "../../services/session/SessionKey.js"
 import {
   type NewSession,
   type Owner,
+  type Place,
   SessionAmbiguous,
   SessionNotFound,
   SessionStore,
@@ -175,15 +176,15 @@ const make = Effect.gen(function* () {
     database.read("session.get", (sql) => SessionRows.byId(sql, id))
   )
 
-  const list = Effect.fn("SessionStore.list")(
-    (options: { readonly owner: Owner | null; readonly limit: number; readonly before?: number }) =>
-      database.read("session.list", (sql) => {
-        const { owner, before } = options
-        const whose = owner === null ? sql`s.hidden = 0` : owned(sql, owner)
-        const when = before === undefined ? sql`1` : sql`s.last_activity_at < ${before}`
-        return SessionRows.many(sql`SELECT ${SessionRows.selected(sql)} FROM sessions AS s WHERE ${whose} AND ${when}
+  const list = Effect.fn("SessionStore.list")((options: Parameters<(typeof SessionStore.Service)["list"]>[0]) =>
+    database.read("session.list", (sql) => {
+      const { owner, before, pinned, archived = false } = options
+      const kept = pinned === true ? sql`s.pinned = 1` : sql`s.archived = ${sql.literal(archived ? "1" : "0")}`
+      const whose = sql`${owner === null ? sql`s.hidden = 0` : owned(sql, owner)} AND ${kept}`
+      const when = before === undefined ? sql`1` : sql`s.last_activity_at < ${before}`
+      return SessionRows.many(sql`SELECT ${SessionRows.selected(sql)} FROM sessions AS s WHERE ${whose} AND ${when}
           ORDER BY s.last_activity_at DESC, s.id DESC LIMIT ${options.limit}`)
-      })
+    })
   )
 
   const isTaken = (title: string, id: string) =>
@@ -194,37 +195,136 @@ const make = Effect.gen(function* () {
       )
     )
 
+  /** Numbers are tried in leaps and then between the last two: a thousand "hello" cost twenty looks, not a thousand. */
   const freeTitle = (title: string, id: string) =>
     Effect.gen(function* () {
-      let free = title
-      for (let number = 2; yield* isTaken(free, id); number++) free = SessionTitles.numbered(title, number)
-      return free
+      if (!(yield* isTaken(title, id))) return title
+      let taken = 1
+      let free = 2
+      while (yield* isTaken(SessionTitles.numbered(title, free), id)) {
+        taken = free
+        free *= 2
+      }
+      while (free - taken > 1) {
+        const middle = Math.floor((taken + free) / 2)
+        if (yield* isTaken(SessionTitles.numbered(title, middle), id)) taken = middle
+        else free = middle
+      }
+      return SessionTitles.numbered(title, free)
     })
 
   /** A person's title stays: what is derived or made by a model never replaces it, nor does a derived one a made one. */
-  const outranks = (source: "derived" | "llm" | "user", session: Session): boolean =>
+  const outranks = (source: TitleSource, session: Session): boolean =>
     source === "user" ||
     session.titleSource === null ||
     (session.titleSource !== "user" && !(source === "derived" && session.titleSource === "llm"))
 
-  const setTitle = Effect.fn("SessionStore.setTitle")(
-    (id: SessionId, title: string, source: "derived" | "llm" | "user") =>
+  const setTitle = Effect.fn("SessionStore.setTitle")((id: SessionId, title: string, source: TitleSource) =>
+    database.write(
+      "session.title",
+      Effect.gen(function* () {
+        const sql = yield* Transaction
+        const session = yield* SessionRows.byId(sql, id)
+        if (session === null) return yield* new SessionNotFound({ reference: id })
+        if (!outranks(source, session)) return session
+        const cleaned = SessionTitles.clean(title)
+        if (cleaned === "") {
+          yield* sql`UPDATE sessions SET title = NULL, title_source = NULL WHERE id = ${id}`
+          return (yield* SessionRows.byId(sql, id)) ?? session
+        }
+        if (source === "user" && (yield* isTaken(cleaned, id))) return yield* new TitleTaken({ title: cleaned })
+        const free = source === "user" ? cleaned : yield* freeTitle(cleaned, id)
+        yield* sql`UPDATE sessions SET title = ${free}, title_source = ${source} WHERE id = ${id}`
+        return (yield* SessionRows.byId(sql, id)) ?? session
+      })
+    )
+  )
+
+  const branch = Effect.fn("SessionStore.branch")((key: SessionKey, source: Source, title: string | null) =>
+    database.write(
+      "session.branch",
+      Effect.gen(function* () {
+        const sql = yield* Transaction
+        const parent = (yield* SessionRows.routed(sql, key)) ?? (yield* SessionRows.lastOpen(sql, key))
+        if (parent === null) return yield* new SessionNotFound({ reference: key })
+        const wanted = SessionTitles.clean(title ?? "")
+        if (wanted !== "" && (yield* isTaken(wanted, ""))) return yield* new TitleTaken({ title: wanted })
+        yield* end(parent.id, "branched")
+        const fresh = yield* openFresh(key, source, parent.id)
+        yield* sql`INSERT INTO messages (session_id, turn_id, at, role, text, reasoning, tool_calls, tool_call_id, tool_name,
+            outcome, platform_message_id)
+          SELECT ${fresh.id}, turn_id, at, role, text, reasoning, tool_calls, tool_call_id, tool_name, outcome,
+            platform_message_id
+          FROM messages WHERE session_id = ${parent.id} AND active = 1 ORDER BY coalesce(position, id), id`
+        const name = wanted !== "" ? wanted : parent.title === null ? null : yield* freeTitle(parent.title, "")
+        yield* sql`UPDATE sessions SET
+            (system_prompt_hash, tool_names_hash, model) =
+              (SELECT system_prompt_hash, tool_names_hash, model FROM sessions WHERE id = ${parent.id}),
+            message_count = (SELECT count(*) FROM messages WHERE session_id = ${fresh.id} AND role <> 'summary'),
+            title = ${name}, title_source = ${name === null ? null : wanted === "" ? "derived" : "user"}
+          WHERE id = ${fresh.id}`
+        return (yield* SessionRows.byId(sql, fresh.id)) ?? fresh
+      }),
+      "transcript"
+    )
+  )
+
+  const findByOrigin = Effect.fn("SessionStore.findByOrigin")((place: Place) =>
+    database.read("session.findByOrigin", (sql) =>
+      Effect.gen(function* () {
+        const found = yield* SessionRows.many(sql`SELECT ${SessionRows.selected(sql)} FROM sessions AS s
+          WHERE s.hidden = 0 AND s.ended_at IS NULL AND s.platform = ${place.platform} AND s.chat_id = ${place.chatId}
+            AND (${place.threadId} IS NULL OR s.thread_id = ${place.threadId})
+          ORDER BY s.last_activity_at DESC, s.id DESC`)
+        const theirs = place.userId === null ? [] : found.filter((session) => session.userId === place.userId)
+        const candidates = theirs.length > 0 ? theirs : found
+        const people = new Set(candidates.map((session) => session.userId))
+        const threads = new Set(candidates.map((session) => session.threadId))
+        return people.size === 1 && threads.size === 1 ? (candidates[0] ?? null) : null
+      })
+    )
+  )
+
+  /** The first words of a person name a conversation that nobody named. */
+  const deriveTitle = (id: SessionId, text: string) =>
+    Effect.gen(function* () {
+      const title = SessionTitles.derived(text)
+      if (title === "") return
+      const sql = yield* Transaction
+      const nameless = yield* sql`SELECT 1 FROM sessions WHERE id = ${id} AND title IS NULL AND hidden = 0`
+      if (nameless.length === 0) return
+      yield* sql`UPDATE sessions SET title = ${yield* freeTitle(title, id)}, title_source = 'derived' WHERE id = ${id}`
+    })
+
+  const removeAll = (wanted: ReadonlyArray<string>) =>
+    Effect.gen(function* () {
+      const sql = yield* Transaction
+      const gone = sql`WITH RECURSIVE gone (id) AS (
+        SELECT value FROM json_each(${JSON.stringify(wanted)})
+        UNION SELECT s.id FROM sessions AS s JOIN gone ON s.parent_id = gone.id WHERE s.hidden = 1)`
+      yield* sql`${gone} DELETE FROM routes WHERE session_id IN gone`
+      yield* sql`${gone} DELETE FROM usage WHERE session_id IN gone`
+      yield* sql`${gone} UPDATE sessions SET parent_id = NULL WHERE hidden = 0 AND parent_id IN gone`
+      return yield* sql<{ readonly id: string }>`${gone} DELETE FROM sessions WHERE id IN gone RETURNING id`
+    })
+
+  const prune = Effect.fn("SessionStore.prune")(
+    ({ before, limit, dryRun }: { readonly before: number; readonly limit: number; readonly dryRun?: boolean }) =>
       database.write(
-        "session.title",
+        "session.prune",
         Effect.gen(function* () {
           const sql = yield* Transaction
-          const session = yield* SessionRows.byId(sql, id)
-          if (session === null) return yield* new SessionNotFound({ reference: id })
-          if (!outranks(source, session)) return session
-          const cleaned = SessionTitles.clean(title)
-          if (cleaned === "") {
-            yield* sql`UPDATE sessions SET title = NULL, title_source = NULL WHERE id = ${id}`
-            return (yield* SessionRows.byId(sql, id)) ?? session
-          }
-          if (source === "user" && (yield* isTaken(cleaned, id))) return yield* new TitleTaken({ title: cleaned })
-          const free = source === "user" ? cleaned : yield* freeTitle(cleaned, id)
-          yield* sql`UPDATE sessions SET title = ${free}, title_source = ${source} WHERE id = ${id}`
-          return (yield* SessionRows.byId(sql, id)) ?? session
+          const now = yield* Clock.currentTimeMillis
+          const due = yield* sql<{ readonly id: string }>`WITH RECURSIVE kept (id) AS (
+              SELECT id FROM sessions WHERE pinned = 1
+              UNION SELECT s.parent_id FROM sessions AS s JOIN kept ON s.id = kept.id WHERE s.parent_id IS NOT NULL)
+            SELECT s.id FROM sessions AS s
+            WHERE s.ended_at IS NOT NULL AND s.last_activity_at < ${before} AND s.id NOT IN kept
+              AND NOT EXISTS (SELECT 1 FROM leases WHERE name = 'compaction:' || s.id AND expires_at > ${now})
+            ORDER BY s.last_activity_at LIMIT ${limit}`
+          const wanted = due.map((row) => row.id)
+          if (dryRun !== true && wanted.length > 0) yield* removeAll(wanted)
+          return wanted
         })
       )
   )
@@ -247,6 +347,18 @@ const make = Effect.gen(function* () {
     list,
     setTitle,
     end,
+    branch,
+    findByOrigin,
+    deriveTitle,
+    prune,
+    setArchived: (id, archived) =>
+      Effect.flatMap(Transaction, (sql) =>
+        Effect.asVoid(sql`UPDATE sessions SET archived = ${Rows.flag(archived)} WHERE id = ${id}`)
+      ),
+    setPinned: (id, pinned) =>
+      Effect.flatMap(Transaction, (sql) =>
+        Effect.asVoid(sql`UPDATE sessions SET pinned = ${Rows.flag(pinned)} WHERE id = ${id}`)
+      ),
     pinPrompt: (id, pinned) =>
       Effect.gen(function* () {
         const sql = yield* Transaction
@@ -258,21 +370,33 @@ const make = Effect.gen(function* () {
     remove: Effect.fn("SessionStore.remove")((id: SessionId) =>
       database.write(
         "session.remove",
-        Effect.gen(function* () {
-          const sql = yield* Transaction
-          const gone = sql`WITH RECURSIVE gone (id) AS (
-            SELECT ${id} UNION SELECT s.id FROM sessions AS s JOIN gone ON s.parent_id = gone.id WHERE s.hidden = 1)`
-          yield* sql`${gone} DELETE FROM routes WHERE session_id IN gone`
-          yield* sql`${gone} DELETE FROM usage WHERE session_id IN gone`
-          yield* sql`${gone} UPDATE sessions SET parent_id = NULL WHERE hidden = 0 AND parent_id IN gone`
-          const removed = yield* sql`${gone} DELETE FROM sessions WHERE id IN gone RETURNING id`
-          return removed.length > 0
-        })
+        Effect.map(removeAll([id]), (removed) => removed.length > 0)
       )
     ),
     setSuspended: (id, suspended) =>
       Effect.flatMap(Transaction, (sql) =>
         Effect.asVoid(sql`UPDATE sessions SET suspended = ${Rows.flag(suspended)} WHERE id = ${id}`)
+      ),
+    addUsage: (id, { provider, model, task, calls, tokens }) =>
+      Effect.flatMap(Transaction, (sql) =>
+        Effect.asVoid(sql`INSERT INTO usage ${sql.insert({
+          session_id: id,
+          provider,
+          model,
+          task,
+          calls,
+          input_tokens: tokens.inputTokens,
+          output_tokens: tokens.outputTokens,
+          cache_read_tokens: tokens.cacheReadTokens,
+          cache_write_tokens: tokens.cacheWriteTokens,
+          reasoning_tokens: tokens.reasoningTokens
+        })} ON CONFLICT (session_id, provider, model, task) DO UPDATE SET
+          calls = calls + excluded.calls,
+          input_tokens = input_tokens + excluded.input_tokens,
+          output_tokens = output_tokens + excluded.output_tokens,
+          cache_read_tokens = cache_read_tokens + excluded.cache_read_tokens,
+          cache_write_tokens = cache_write_tokens + excluded.cache_write_tokens,
+          reasoning_tokens = reasoning_tokens + excluded.reasoning_tokens`)
       ),
     setUnread: (id, unread) =>
       Effect.flatMap(Transaction, (sql) =>

@@ -12,6 +12,7 @@ const mostText = 2_000_000
 export interface Remembered {
   readonly rows: ReadonlyArray<StoredMessage>
   readonly count: number
+  /** The greatest: a summary's is greater than those of rows that stand after it. */
   readonly lastId: number
   /** Of the ids. */
   readonly sum: number
@@ -29,11 +30,13 @@ const lengthOf = ({ message }: StoredMessage): number =>
 const remembered = (rows: ReadonlyArray<StoredMessage>): Remembered => {
   let sum = 0
   let text = 0
+  let lastId = 0
   for (const row of rows) {
+    lastId = Math.max(lastId, row.id)
     sum += row.id
     text += lengthOf(row)
   }
-  return { rows, count: rows.length, lastId: rows.at(-1)?.id ?? 0, sum, text }
+  return { rows, count: rows.length, lastId, sum, text }
 }
 
 export interface TranscriptMemory {

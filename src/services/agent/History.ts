@@ -2,7 +2,8 @@
  * From transcript rows to what a model is sent (state-agent.md 3.2 step 6, 3.4): one result per call and in call order,
  * nothing that would break the alternation of roles. Pure, so that the same rows always make the same bytes.
  */
-import type { Message, StoredMessage, ToolCallPart } from "../session/Transcript.js"
+import * as SummaryText from "../session/SummaryText.js"
+import type { Message, StoredMessage, Summary, ToolCallPart } from "../session/Transcript.js"
 
 type AssistantMessage = Extract<Message, { readonly _tag: "assistant" }>
 type ToolMessage = Extract<Message, { readonly _tag: "tool" }>
@@ -19,7 +20,7 @@ const mergeUsers = (first: Message, second: Message): Message | null =>
   first._tag === "user" && second._tag === "user" ? { ...second, text: `${first.text}\n\n${second.text}` } : null
 
 /** The rows as a model reads them: results follow their calls in call order, a call without one gets one, results without a call are left out. */
-export const forModel = (rows: ReadonlyArray<Message>): ReadonlyArray<Message> => {
+export const forModel = (rows: ReadonlyArray<Message | Summary>): ReadonlyArray<Message> => {
   const messages: Array<Message> = []
   const push = (message: Message): void => {
     const last = messages.at(-1)
@@ -31,6 +32,10 @@ export const forModel = (rows: ReadonlyArray<Message>): ReadonlyArray<Message> =
     const row = rows[index]
     if (row === undefined || row._tag === "tool") continue
     if (row._tag === "assistant" && row.text === "" && row.toolCalls.length === 0) continue
+    if (row._tag === "summary") {
+      push({ _tag: "user", text: SummaryText.framed(row.text), platformMessageId: null })
+      continue
+    }
     push(row)
     if (row._tag === "assistant" && row.toolCalls.length > 0) {
       const results = resultsAfter(rows, index)
@@ -40,7 +45,7 @@ export const forModel = (rows: ReadonlyArray<Message>): ReadonlyArray<Message> =
   return messages
 }
 
-const resultsAfter = (rows: ReadonlyArray<Message>, index: number): ReadonlyMap<string, ToolMessage> => {
+const resultsAfter = (rows: ReadonlyArray<Message | Summary>, index: number): ReadonlyMap<string, ToolMessage> => {
   const results = new Map<string, ToolMessage>()
   for (let next = index + 1; next < rows.length; next++) {
     const row = rows[next]

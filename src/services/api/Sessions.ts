@@ -60,7 +60,7 @@ export const MessageView = Schema.Struct({
   id: Schema.Int,
   at: Instant,
   turnId: text,
-  role: Schema.Literal("user", "assistant", "tool"),
+  role: Schema.Literal("user", "assistant", "tool", "summary"),
   text: Schema.String,
   reasoning: text,
   toolCalls: Schema.Array(ToolCallPart),

@@ -7,12 +7,14 @@ export interface BusyFacts {
   readonly pureText: boolean
   /** Interrupting would throw a delegate's work away (#30170). */
   readonly hasDelegates: boolean
+  /** Interrupting would throw a summary away, which the next turn would make again (#56391). */
+  readonly compacting: boolean
   /** The turn is already ending. */
   readonly stopping: boolean
 }
 
 export type BusyDecision =
-  | { readonly _tag: "Queue"; readonly because: "queued" | "subagents" }
+  | { readonly _tag: "Queue"; readonly because: "queued" | "subagents" | "compressing" }
   | { readonly _tag: "Steer" }
   | { readonly _tag: "Interrupt" }
 
@@ -26,8 +28,10 @@ export const decide = (facts: BusyFacts): BusyDecision => {
     case "interrupt":
       return facts.hasDelegates
         ? { _tag: "Queue", because: "subagents" }
-        : facts.pureText
-          ? { _tag: "Interrupt" }
-          : { _tag: "Queue", because: "queued" }
+        : facts.compacting
+          ? { _tag: "Queue", because: "compressing" }
+          : facts.pureText
+            ? { _tag: "Interrupt" }
+            : { _tag: "Queue", because: "queued" }
   }
 }

@@ -28,6 +28,8 @@ export interface InboxEntry {
   readonly acceptedAt: number
   readonly state: InboxState
   readonly turnId: string | null
+  /** The last message of a person is taken back and said again, in the transaction that begins the turn (`/retry`). */
+  readonly again?: boolean
 }
 
 /** The durable inbox: an event is acknowledged to its platform only after its row is committed. */

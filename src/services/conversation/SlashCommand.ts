@@ -48,6 +48,22 @@ export const commands = [
   { name: "deny", aliases: [], usage: "/deny [reason]", help: "no to what I asked", busy: "dispatch" },
   { name: "sessions", aliases: [], usage: "/sessions", help: "earlier conversations of this chat", busy: "reject" },
   { name: "resume", aliases: [], usage: "/resume NAME", help: "go back to one of them", busy: "reject" },
+  {
+    name: "branch",
+    aliases: ["fork"],
+    usage: "/branch [TITLE]",
+    help: "go on in a copy of this conversation",
+    busy: "reject"
+  },
+  { name: "undo", aliases: [], usage: "/undo [N]", help: "take my last message and its answer back", busy: "reject" },
+  { name: "retry", aliases: [], usage: "/retry", help: "answer my last message again", busy: "reject" },
+  {
+    name: "compress",
+    aliases: ["compact"],
+    usage: "/compress [here N | FOCUS]",
+    help: "put the earlier part of this conversation into a summary",
+    busy: "dispatch"
+  },
   { name: "title", aliases: [], usage: "/title [TEXT]", help: "show or set this conversation's title", busy: "reject" },
   {
     name: "sethome",

@@ -88,6 +88,14 @@ export const ActivityEvent = Schema.Union(
     /** What the turn cost; absent where no model was asked. */
     usage: Schema.optional(ActivityUsage)
   }),
+  /** A summary, which is the row `messageId`, took the place of so many rows of the transcript. */
+  Schema.TaggedStruct("session.compacted", {
+    ...at,
+    sessionKey: Schema.String,
+    sessionId: Schema.String,
+    messageId: Schema.Number,
+    rows: Schema.Number
+  }),
   Schema.TaggedStruct("session.changed", { ...at, sessionKey: Schema.String, sessionId: Schema.String }),
   Schema.TaggedStruct("gateway.state", { ...at, state: Schema.String })
 )

@@ -53,6 +53,7 @@ const oneOf = <Words extends readonly [string, ...Array<string>]>(...words: Word
 
 const Count = expecting(Schema.Int.pipe(Schema.positive()), "a whole number above 0")
 const Retries = expecting(Schema.Int.pipe(Schema.between(0, 20)), "a whole number from 0 to 20")
+const Share = expecting(Schema.Number.pipe(Schema.between(0.1, 0.95)), "a share, 0.1 to 0.95")
 const Seconds = expecting(Schema.Number.pipe(Schema.nonNegative(), Schema.finite()), "seconds, 0 or more")
 const Port = expecting(Schema.Int.pipe(Schema.between(0, 65_535)), "a port, 0 to 65535")
 const Text = expecting(Schema.NullOr(Schema.String), "a text")
@@ -202,6 +203,45 @@ export const keys = {
     fallback: 3,
     doc: "how often a failed model call is tried again",
     example: "3"
+  }),
+  compression: key({
+    path: "compression.enabled",
+    schema: Switch,
+    fallback: true,
+    doc: "put the earlier part of a long conversation into a summary",
+    example: "true"
+  }),
+  compressionThreshold: key({
+    path: "compression.threshold",
+    schema: Share,
+    fallback: 0.5,
+    doc: "share of the context window from which on; windows below 512,000 tokens are used to three quarters",
+    example: "0.5"
+  }),
+  compressionTokens: key({
+    path: "compression.threshold_tokens",
+    schema: Count,
+    fallback: 256_000,
+    doc: "tokens from which on, however large the window",
+    example: "256000"
+  }),
+  compressionFirst: key({
+    path: "compression.protect_first_n",
+    schema: Retries,
+    fallback: 3,
+    doc: "first messages that always stay"
+  }),
+  compressionLast: key({
+    path: "compression.protect_last_n",
+    schema: Count,
+    fallback: 20,
+    doc: "last messages that stay as far as they fit"
+  }),
+  compressionAbort: key({
+    path: "compression.abort_on_summary_failure",
+    schema: Switch,
+    fallback: false,
+    doc: "no outline by rule when the model cannot write the summary"
   }),
   disabledToolsets: key({
     path: "agent.disabled_toolsets",

@@ -70,6 +70,16 @@ export interface SettingsShape {
   readonly model: ModelBackend
   readonly fallbacks: ReadonlyArray<ModelBackend>
   readonly agent: { readonly maxTurns: number; readonly turnTimeoutSeconds: number; readonly apiMaxRetries: number }
+  /** When and how the earlier part of a conversation is put into a summary (state-agent.md 3.12). */
+  readonly compression: {
+    readonly enabled: boolean
+    readonly threshold: number
+    readonly thresholdTokens: number
+    readonly protectFirst: number
+    readonly protectLast: number
+    /** No outline by rule where the model cannot write the summary. */
+    readonly abortOnSummaryFailure: boolean
+  }
   readonly delegation: {
     readonly maxSpawnDepth: number
     readonly maxConcurrentChildren: number

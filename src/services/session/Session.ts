@@ -6,6 +6,10 @@ export const SessionId = Schema.NonEmptyString.pipe(
 )
 export type SessionId = typeof SessionId.Type
 
+/** Who gave a title, from the least to the most: only a person's word replaces a person's. */
+export const TitleSource = Schema.Literal("derived", "llm", "user")
+export type TitleSource = typeof TitleSource.Type
+
 const text = Schema.NullOr(Schema.String)
 
 /** One transcript and what it belongs to. Times are epoch milliseconds. */
@@ -13,7 +17,7 @@ export class Session extends Schema.Class<Session>("hermes/session/Session")({
   id: SessionId,
   key: text,
   title: text,
-  titleSource: Schema.NullOr(Schema.Literal("derived", "llm", "user")),
+  titleSource: Schema.NullOr(TitleSource),
   /** `telegram`, `web`, `api_server`, `cli`, `cron`, `subagent`, … */
   source: Schema.String,
   platform: text,
@@ -36,5 +40,9 @@ export class Session extends Schema.Class<Session>("hermes/session/Session")({
   /** Active in three unclean restarts in a row: no turn runs here until the person starts a new session (decision 25). */
   suspended: Schema.Boolean,
   messageCount: Schema.Number,
+  /** Out of the lists, and as it was otherwise. */
+  archived: Schema.Boolean,
+  /** On top of the lists, and never pruned. */
+  pinned: Schema.Boolean,
   unread: Schema.Boolean
 }) {}

@@ -1,8 +1,9 @@
 import { Context, type Effect, Schema } from "effect"
 import type { Source } from "../conversation/InboundEvent.js"
+import type { TokenUsage } from "../agent/ModelRoute.js"
 import type { Step } from "../state/Database.js"
 import type { StateError } from "../state/StateError.js"
-import type { Session, SessionId } from "./Session.js"
+import type { Session, SessionId, TitleSource } from "./Session.js"
 import type { SessionKey } from "./SessionKey.js"
 
 /** No session by that id, prefix or title that this chat may use. */
@@ -49,6 +50,24 @@ export interface Owner {
   readonly userId: string | null
 }
 
+/** Where a conversation is, and with whom. */
+export interface Place {
+  readonly platform: string
+  readonly chatId: string
+  readonly threadId: string | null
+  readonly userId: string | null
+}
+
+/** What one backend used for one task of a session. */
+export interface SessionUsage {
+  readonly provider: string
+  readonly model: string
+  /** Empty for the conversation itself, else `compression`, … */
+  readonly task: string
+  readonly calls: number
+  readonly tokens: TokenUsage
+}
+
 export class SessionStore extends Context.Tag("hermes/session/SessionStore")<
   SessionStore,
   {
@@ -68,17 +87,35 @@ export class SessionStore extends Context.Tag("hermes/session/SessionStore")<
       reference: string,
       owner: Owner
     ) => Effect.Effect<Session, StateError | SessionNotFound | SessionAmbiguous>
-    /** Newest activity first; without hidden ones. Null owner lists all. */
+    /**
+     * `/branch`: a session of its own with a copy of the live rows, to which the key points from then on. The one that
+     * it came from ends and stays as it is (state-agent.md 2.5).
+     */
+    readonly branch: (
+      key: SessionKey,
+      source: Source,
+      title: string | null
+    ) => Effect.Effect<Session, StateError | SessionNotFound | TitleTaken>
+    /**
+     * The one live session of a place: the person's own, or the only one there is. Several people's and none of theirs:
+     * null, nobody guesses (state-agent.md 2.1).
+     */
+    readonly findByOrigin: (place: Place) => Effect.Effect<Session | null, StateError>
+    /** Newest activity first; without hidden ones. Null owner lists all; archived ones only when they are asked for. */
     readonly list: (options: {
       readonly owner: Owner | null
       readonly limit: number
       readonly before?: number
+      readonly archived?: boolean
+      readonly pinned?: boolean
     }) => Effect.Effect<ReadonlyArray<Session>, StateError>
     readonly setTitle: (
       id: SessionId,
       title: string,
-      source: "derived" | "llm" | "user"
+      source: TitleSource
     ) => Effect.Effect<Session, StateError | SessionNotFound | TitleTaken>
+    /** Names a session after the first words of a person, if nobody has named it yet. */
+    readonly deriveTitle: (id: SessionId, text: string) => Step<void>
     /** Pins prompt, tools and model for the session's life (state-agent.md 3.3). */
     readonly pinPrompt: (
       id: SessionId,
@@ -88,6 +125,19 @@ export class SessionStore extends Context.Tag("hermes/session/SessionStore")<
     readonly end: (id: SessionId, reason: string) => Step<void>
     readonly remove: (id: SessionId) => Effect.Effect<boolean, StateError>
     readonly setSuspended: (id: SessionId, suspended: boolean) => Step<void>
+    /** Adds what the model used for a session; an empty task is the conversation itself. */
+    readonly addUsage: (id: SessionId, usage: SessionUsage) => Step<void>
+    readonly setArchived: (id: SessionId, archived: boolean) => Step<void>
+    readonly setPinned: (id: SessionId, pinned: boolean) => Step<void>
+    /**
+     * Deletes ended sessions whose last activity is before `before`, at most `limit`; pinned ones, and those that a
+     * pinned one came from, stay. Answers their ids. `dryRun` deletes nothing.
+     */
+    readonly prune: (options: {
+      readonly before: number
+      readonly limit: number
+      readonly dryRun?: boolean
+    }) => Effect.Effect<ReadonlyArray<string>, StateError>
     readonly setUnread: (id: SessionId, unread: boolean) => Step<void>
   }
 >() {}

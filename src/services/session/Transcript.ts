@@ -27,11 +27,42 @@ export const Message = Schema.Union(
 )
 export type Message = typeof Message.Type
 
+/** What stands in a transcript for the rows that a compaction took out of it. Reference, never an order. */
+export const Summary = Schema.TaggedStruct("summary", { text: Schema.String })
+export type Summary = typeof Summary.Type
+
 export interface StoredMessage {
   readonly id: number
+  /** Live rows stand in the order of this: a row's own id, or the place that a summary took. */
+  readonly position: number
   readonly at: number
   readonly turnId: string | null
-  readonly message: Message
+  readonly message: Message | Summary
+}
+
+/** A compaction is writing a summary of this conversation; what would take rows away has to wait. */
+export class SessionCompacting extends Schema.TaggedError<SessionCompacting>()("SessionCompacting", {
+  sessionId: Schema.String
+}) {
+  override get message(): string {
+    return "I am summarising this conversation at the moment; try again when that is done"
+  }
+}
+
+/** There is no message of a person left that could be taken back. */
+export class NothingToRewind extends Schema.TaggedError<NothingToRewind>()("NothingToRewind", {
+  sessionId: Schema.String
+}) {
+  override get message(): string {
+    return "there is nothing here that could be taken back: what came before was summarised, or nothing was said yet"
+  }
+}
+
+/** What a rewind took out of the live transcript. */
+export interface Rewound {
+  /** The text of the oldest message of a person that was taken back. */
+  readonly text: string
+  readonly rows: number
 }
 
 export class Transcript extends Context.Tag("hermes/session/Transcript")<
@@ -43,6 +74,11 @@ export class Transcript extends Context.Tag("hermes/session/Transcript")<
       turnId: string | null,
       messages: ReadonlyArray<Message>
     ) => Step<ReadonlyArray<number>>
+    /**
+     * Takes the last `turns` messages of a person back, with everything after them: the rows stay stored, and are live
+     * no more, nor shown or found (state-agent.md 2.5). A number beyond the beginning goes to the beginning.
+     */
+    readonly rewind: (sessionId: SessionId, turns: number) => Step<Rewound, SessionCompacting | NothingToRewind>
     /** The live rows in order. */
     readonly load: (sessionId: SessionId) => Effect.Effect<ReadonlyArray<StoredMessage>, StateError>
     /** Rows for people, newest last: at most `limit` before `beforeId`. */

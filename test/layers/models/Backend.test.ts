@@ -19,6 +19,14 @@ const settings = (model: ModelBackend, fallbacks: ReadonlyArray<ModelBackend> = 
   model,
   fallbacks,
   agent: { maxTurns: 100, turnTimeoutSeconds: 600, apiMaxRetries: 0 },
+  compression: {
+    enabled: true,
+    threshold: 0.5,
+    thresholdTokens: 256_000,
+    protectFirst: 3,
+    protectLast: 20,
+    abortOnSummaryFailure: false
+  },
   delegation: { maxSpawnDepth: 1, maxConcurrentChildren: 10, maxIterations: 100, defaultToolsets: [] },
   approvals: {
     mode: "manual",

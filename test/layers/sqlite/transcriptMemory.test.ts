@@ -58,7 +58,9 @@ describe("what a transcript remembers of its rows", () => {
 
   it("holds some megabytes and forgets what was kept longest ago", () => {
     const memory = makeTranscriptMemory()
-    const rows = (text: string): ReadonlyArray<StoredMessage> => [{ id: 1, at: 0, turnId: null, message: user(text) }]
+    const rows = (text: string): ReadonlyArray<StoredMessage> => [
+      { id: 1, position: 1, at: 0, turnId: null, message: user(text) }
+    ]
     memory.keep("a", rows("x".repeat(900_000)))
     memory.keep("b", rows("x".repeat(900_000)))
     memory.keep("a", rows("x".repeat(900_001)))

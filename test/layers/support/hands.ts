@@ -28,6 +28,14 @@ export const settings = (home: string, changes: Partial<SettingsShape> = {}): Se
     model: backend,
     fallbacks: [],
     agent: { maxTurns: 100, turnTimeoutSeconds: 1800, apiMaxRetries: 3 },
+    compression: {
+      enabled: true,
+      threshold: 0.5,
+      thresholdTokens: 256_000,
+      protectFirst: 3,
+      protectLast: 20,
+      abortOnSummaryFailure: false
+    },
     delegation: { maxSpawnDepth: 1, maxConcurrentChildren: 10, maxIterations: 100, defaultToolsets: [] },
     approvals: {
       mode: "manual",

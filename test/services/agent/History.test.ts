@@ -19,7 +19,7 @@ const result = (callId: string, text = callId): Message => ({
   disposition: "ok"
 })
 const stored = (messages: ReadonlyArray<Message>, turnId = "t"): ReadonlyArray<StoredMessage> =>
-  messages.map((message, index) => ({ id: index + 1, at: index, turnId, message }))
+  messages.map((message, index) => ({ id: index + 1, position: index + 1, at: index, turnId, message }))
 
 const row = fc.oneof(
   fc.constantFrom(user("u")),
