@@ -4,19 +4,19 @@ import { Effect, Schema } from "effect"
 import { StateUnopened } from "../../services/state/StateError.js"
 import { foundation } from "./migrations/0001_foundation.js"
 import { owners } from "./migrations/0002_owners.js"
+import { compaction } from "./migrations/0006_compaction.js"
 import { jobs } from "./migrations/0010_jobs.js"
 import { channelNames } from "./migrations/0020_channel_names.js"
 import { storyIndexes } from "./migrations/0021_story_indexes.js"
-import { compaction } from "./migrations/0006_compaction.js"
 
 /** Every step of the schema, in order. A released one never changes; what comes later is added as the next. */
 const migrations = {
   "0001_foundation": foundation,
   "0002_owners": owners,
+  "0006_compaction": compaction,
   "0010_jobs": jobs,
   "0020_channel_names": channelNames,
   "0021_story_indexes": storyIndexes
-  "0006_compaction": compaction
 }
 
 const table = "migrations"
