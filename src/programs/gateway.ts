@@ -21,7 +21,6 @@ import * as Signals from "../layers/node/Signals.js"
 import * as Health from "../layers/operation/Health.js"
 import * as Lifecycle from "../layers/operation/Lifecycle.js"
 import * as Readiness from "../layers/operation/Readiness.js"
-import * as Database from "../layers/sqlite/Database.js"
 import * as GatewayLock from "../layers/sqlite/GatewayLock.js"
 import * as TelegramAdapter from "../layers/telegram/TelegramAdapter.js"
 import * as WebAdapter from "../layers/web/Adapter.js"
@@ -32,6 +31,7 @@ import { Home } from "../services/operation/Home.js"
 import { type SettingIssue, Settings } from "../services/operation/Settings.js"
 import { version } from "../services/operation/Version.js"
 import { agency } from "./agency.js"
+import * as state from "./state.js"
 import { stores } from "./stores.js"
 
 /** What the gateway is: the agent, its conversations and its state. Needs what `edges.foundation` gives; surfaces go on top. */
@@ -48,10 +48,7 @@ const health = Health.layer({
 
 /** What the gateway touches. A test exchanges `foundation` for a database in memory and a scripted model, and `surfaces` for one in memory. */
 export const edges = {
-  foundation: Layer.mergeAll(
-    ModelRoute.layer.pipe(Layer.provide(Ids.layer)),
-    Layer.unwrapEffect(Effect.map(Home, (home) => Database.layer({ file: home.database })))
-  ),
+  foundation: Layer.mergeAll(ModelRoute.layer.pipe(Layer.provide(Ids.layer)), state.shared),
   surfaces: (options: { readonly pageDirectory: string }) =>
     HttpServer.layer(options).pipe(
       Layer.provideMerge(health),

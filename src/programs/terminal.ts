@@ -10,24 +10,18 @@ import * as Ids from "../layers/node/Ids.js"
 import * as LogFile from "../layers/node/LogFile.js"
 import * as DirectDesk from "../layers/operation/DirectDesk.js"
 import * as Readiness from "../layers/operation/Readiness.js"
-import * as Database from "../layers/sqlite/Database.js"
 import * as OwnerLease from "../layers/sqlite/OwnerLease.js"
 import * as LocalDialogue from "../layers/terminal/LocalDialogue.js"
 import * as StderrLog from "../layers/terminal/StderrLog.js"
-import { Home } from "../services/operation/Home.js"
 import { Readiness as Gate } from "../services/operation/Readiness.js"
 import { agency } from "./agency.js"
 import { Invocation } from "./commands/invocation.js"
+import { shared } from "./state.js"
 import { stores } from "./stores.js"
 import { surfaces } from "./surfaces.js"
 
 /** The home's database; the work of this process stands under a lease of its own, which a gateway that boots respects. */
-const state = stores.pipe(
-  Layer.provideMerge(OwnerLease.layer),
-  Layer.provideMerge(
-    Layer.merge(Layer.unwrapEffect(Effect.map(Home, (home) => Database.layer({ file: home.database }))), Ids.layer)
-  )
-)
+const state = stores.pipe(Layer.provideMerge(OwnerLease.layer), Layer.provideMerge(Layer.merge(shared, Ids.layer)))
 
 /** Nothing is left behind that this process would have to put in its place: that is the next gateway's. */
 const gate = Readiness.layer.pipe(

@@ -61,6 +61,7 @@ export const defaults = (home: string): SettingsShape => ({
     allowedHosts: [],
     maxConcurrentRuns: 10
   },
+  database: { journalMode: "wal", retentionDays: null },
   telegram: {
     enabled: false,
     token: null,

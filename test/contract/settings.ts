@@ -45,6 +45,7 @@ export const layer = Layer.succeed(Settings, {
     lockDirectory: "/nowhere"
   },
   apiServer: { host: "127.0.0.1", port: 0, key: Redacted.make("key"), allowedHosts: [], maxConcurrentRuns: 10 },
+  database: { journalMode: "wal", retentionDays: null },
   telegram: {
     enabled: false,
     token: null,

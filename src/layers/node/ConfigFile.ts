@@ -235,6 +235,10 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
       allowedHosts: value(keys.apiHosts),
       maxConcurrentRuns: value(keys.apiRuns)
     },
+    database: {
+      journalMode: value(keys.journalMode),
+      retentionDays: value(keys.autoPrune) ? value(keys.retentionDays) : null
+    },
     telegram: {
       enabled: value(keys.telegramEnabled) && (environment["TELEGRAM_BOT_TOKEN"] ?? "") !== "",
       token: secret(environment, ["TELEGRAM_BOT_TOKEN"]),

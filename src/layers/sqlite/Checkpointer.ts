@@ -2,12 +2,18 @@ import { Effect, Queue, Schema, type Scope } from "effect"
 import { createRequire } from "node:module"
 import { Worker } from "node:worker_threads"
 import * as Turn from "../../fibers/Turn.js"
+import { StateCorrupt, type StateDbReplaced } from "../../services/state/StateError.js"
+import type { Condition } from "./Condition.js"
+import * as WriteAheadLog from "./WriteAheadLog.js"
 
 /** Transactions between two checkpoints (state-agent.md 1.5). */
 const everyTransactions = 64
 
 /** Frames (4 KiB each) of log above which writers wait for a checkpoint that catches up, so that the log starts over: 32 MiB. */
 const boundFrames = 8_192
+
+/** And growth of the log between two: some transactions are large. */
+const everyBytes = 8 * 2 ** 20
 
 /** How long one checkpoint may take before it is given up on, and with it its thread. */
 const patience = "30 seconds"
@@ -25,12 +31,23 @@ export const none: Checkpointer = { committed: () => {}, room: Effect.void }
 const Progress = Schema.Struct({ busy: Schema.Number, log: Schema.Number, checkpointed: Schema.Number })
 type Progress = typeof Progress.Type
 
+/** The log is damaged. It stays as it is, and nothing of it goes into the database file. */
+class LogDamaged extends Schema.TaggedError<LogDamaged>()("LogDamaged", { detail: Schema.String }) {}
+
 class CheckpointFailed extends Schema.TaggedError<CheckpointFailed>()("CheckpointFailed", { detail: Schema.String }) {}
 
-/** Text rather than a file: it runs the same from sources, from tests and from the bundle. */
+/**
+ * Text rather than a file: it runs the same from sources, from tests and from the bundle. Before each checkpoint the log
+ * is looked through: SQLite would move a damaged page into the database without a word.
+ */
 const source = `
 const { parentPort, workerData } = require("node:worker_threads")
+const fs = require("node:fs")
 const Database = require(workerData.driver)
+const __name = (target) => target
+const scan = ${WriteAheadLog.scan.toString()}
+const examine = ${WriteAheadLog.examine.toString()}
+const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
 const database = new Database(workerData.file, { fileMustExist: true, timeout: 1000 })
 database.pragma("wal_autocheckpoint = 0")
 database.pragma("synchronous = FULL")
@@ -41,6 +58,11 @@ parentPort.on("message", (message) => {
     return
   }
   try {
+    const damage = examine(fs, workerData.file + "-wal", scan, pause)
+    if (damage !== null) {
+      parentPort.postMessage({ damaged: "damaged before " + damage.forgotten + " commits, in frame " + damage.frames.join(", ") })
+      return
+    }
     parentPort.postMessage(database.pragma("wal_checkpoint(PASSIVE)")[0])
   } catch (error) {
     parentPort.postMessage({ error: String(error) })
@@ -48,7 +70,7 @@ parentPort.on("message", (message) => {
 })
 `
 
-const Reply = Schema.Union(Progress, Schema.Struct({ error: Schema.String }))
+const Reply = Schema.Union(Progress, Schema.Struct({ error: Schema.String }), Schema.Struct({ damaged: Schema.String }))
 const decodeReply = Schema.decodeUnknown(Reply)
 
 /** A thread with a connection of its own, started at the first checkpoint: a gateway that rests has none. */
@@ -104,13 +126,14 @@ const makeThread = (file: string) =>
     )
     yield* Effect.addFinalizer(() => close)
 
-    const checkpoint: Effect.Effect<Progress, CheckpointFailed> = ask.pipe(
+    const checkpoint: Effect.Effect<Progress, CheckpointFailed | LogDamaged> = ask.pipe(
       Effect.flatMap((message) =>
         Effect.mapError(decodeReply(message), (error) => new CheckpointFailed({ detail: error.message }))
       ),
-      Effect.flatMap((reply) =>
-        "error" in reply ? Effect.fail(new CheckpointFailed({ detail: reply.error })) : Effect.succeed(reply)
-      ),
+      Effect.flatMap((reply): Effect.Effect<Progress, CheckpointFailed | LogDamaged> => {
+        if ("error" in reply) return Effect.fail(new CheckpointFailed({ detail: reply.error }))
+        return "damaged" in reply ? Effect.fail(new LogDamaged({ detail: reply.damaged })) : Effect.succeed(reply)
+      }),
       Effect.timeoutFail({
         duration: patience,
         onTimeout: () => new CheckpointFailed({ detail: `no end after ${patience}` })
@@ -124,15 +147,18 @@ const makeThread = (file: string) =>
  * Moves the log into the database file beside the writer, always PASSIVE: a checkpoint inside a commit would make one
  * in a few hundred commits slow. When the log is over its bound, writers wait for the one checkpoint that catches up.
  */
-export const make = (file: string): Effect.Effect<Checkpointer, never, Scope.Scope> =>
+export const make = (file: string, condition: Condition): Effect.Effect<Checkpointer, never, Scope.Scope> =>
   Effect.gen(function* () {
     const thread = yield* makeThread(file)
     const due = yield* Queue.sliding<void>(1)
     const room = yield* Effect.makeLatch(true)
     let transactions = 0
+    let seenBytes = condition.logBytes()
     let bound = boundFrames
 
     const catchUp = Effect.gen(function* () {
+      // Through the names of other files the thread would write into what is not ours.
+      if (condition.wrong() !== null) return
       const progress = yield* thread.checkpoint
       if (progress.log < bound) return
       const caughtUp = yield* room.close.pipe(Effect.zipRight(thread.checkpoint), Effect.ensuring(room.open))
@@ -148,6 +174,15 @@ export const make = (file: string): Effect.Effect<Checkpointer, never, Scope.Sco
     yield* Turn.forkWorker(
       Queue.take(due).pipe(
         Effect.zipRight(catchUp),
+        Effect.catchTag("LogDamaged", ({ detail }) =>
+          Effect.ignore(
+            condition.noting(
+              Effect.fail<StateCorrupt | StateDbReplaced>(
+                new StateCorrupt({ operation: "checkpoint", detail: `the write-ahead log: ${detail}` })
+              )
+            )
+          )
+        ),
         Effect.catchAllCause((cause) =>
           Effect.logWarning("a checkpoint failed; the log grows until the next one", cause)
         ),
@@ -157,7 +192,10 @@ export const make = (file: string): Effect.Effect<Checkpointer, never, Scope.Sco
     return {
       committed: () => {
         transactions += 1
-        if (transactions % everyTransactions === 0) due.unsafeOffer(undefined)
+        const grown = condition.logBytes() - seenBytes
+        if (transactions % everyTransactions !== 0 && grown < everyBytes) return
+        seenBytes += grown
+        due.unsafeOffer(undefined)
       },
       room: room.await
     }

@@ -1,15 +1,18 @@
 /** The database in one SQLite file: one writer, one reader, and a checkpoint thread beside them. */
 import * as Reactivity from "@effect/experimental/Reactivity"
 import { type SqlClient, SqlError } from "@effect/sql"
-import { Cause, Clock, Effect, Layer, type ParseResult, Random } from "effect"
+import { Cause, Clock, Effect, Layer, type ParseResult, Random, Scope } from "effect"
 import { Database } from "../../services/state/Database.js"
 import { type StateError, StateLocked, StateReadOnly, StateUnopened } from "../../services/state/StateError.js"
 import * as Checkpointer from "./Checkpointer.js"
+import * as Condition from "./Condition.js"
 import * as DatabaseFile from "./DatabaseFile.js"
 import * as DirectClient from "./DirectClient.js"
+import * as JournalMode from "./JournalMode.js"
 import * as Migrations from "./Migrations.js"
 import { codeOf, detailOf, isBusy, translated } from "./SqliteFailure.js"
 import * as SteadyConnection from "./SteadyConnection.js"
+import * as WriteAheadLog from "./WriteAheadLog.js"
 import * as Writer from "./Writer.js"
 
 /** How long opening waits for another process that migrates the same file (state-agent.md 1.7). */
@@ -24,7 +27,11 @@ const unopened = (file: string, error: unknown): StateUnopened => {
   const detail = detailOf(error)
   const is = (...prefixes: ReadonlyArray<string>) => prefixes.some((prefix) => code.startsWith(prefix))
   if (is("SQLITE_NOTADB", "SQLITE_CORRUPT"))
-    return new StateUnopened({ file, reason: "damaged", detail: `${detail}; keep the file and restore a backup` })
+    return new StateUnopened({
+      file,
+      reason: "damaged",
+      detail: `${detail}; keep the file and run \`hermes doctor --fix\``
+    })
   if (isBusy(error)) return new StateUnopened({ file, reason: "locked", detail: `${detail}; another process holds it` })
   return is("SQLITE_") || (error instanceof Error && "code" in error)
     ? new StateUnopened({ file, reason: "unreadable", detail: `${detail}; check its path and permissions` })
@@ -43,31 +50,66 @@ const pragmas = (client: SqlClient.SqlClient, names: ReadonlyArray<string>) =>
   Effect.forEach(names, (pragma) => client.unsafe(`PRAGMA ${pragma}`), { discard: true })
 
 /** The writer's client, its database at the newest version and set to commit durably. */
-const openWriter = (filename: string) =>
+const openWriter = (filename: string, wanted: JournalMode.JournalMode) =>
   Effect.gen(function* () {
-    const { client, connection } = yield* SteadyConnection.open({ filename })
+    const { client, connection } = yield* SteadyConnection.open({ filename, disableWAL: true })
     const direct = DirectClient.make(client, () => Effect.succeed(connection))
     yield* pragmas(direct, [
       `busy_timeout = ${openPatienceMillis}`,
       "synchronous = FULL",
       "foreign_keys = ON",
       "wal_autocheckpoint = 0",
-      "journal_size_limit = 67108864",
+      `journal_size_limit = ${DatabaseFile.logLimitBytes}`,
       "temp_store = MEMORY",
       "cache_size = -8000"
     ])
-    yield* Migrations.run(filename, direct, connection)
+    yield* Migrations.refuseNewer(filename, direct)
+    const journal = filename === ":memory:" ? "delete" : yield* JournalMode.settle(filename, connection, wanted)
+    yield* pragmas(direct, [`busy_timeout = ${openPatienceMillis}`])
+    yield* Migrations.run(connection, filename)
     // From here on nothing may block the event loop for a lock: the writer asks again later.
     yield* pragmas(direct, ["busy_timeout = 0"])
-    return { client, connection, direct }
+    return { client, connection, direct, journal }
   })
 
 const openReader = (filename: string) =>
   Effect.gen(function* () {
-    const { client, connection } = yield* SteadyConnection.open({ filename, readonly: true })
+    const { client, connection } = yield* SteadyConnection.open({ filename, readonly: true, disableWAL: true })
     const direct = DirectClient.make(client, () => Effect.succeed(connection))
     yield* pragmas(direct, ["busy_timeout = 0", "query_only = ON", "temp_store = MEMORY"])
     return direct
+  })
+
+/**
+ * Both connections of a file. Whoever closes it last moves the log into the file, unless he may only read: so where
+ * something is wrong the reader goes last, and the log stays as it is for a repair.
+ */
+const openPair = (file: string, wanted: JournalMode.JournalMode) =>
+  Effect.gen(function* () {
+    const [writing, reading] = [yield* Scope.make(), yield* Scope.make()]
+    let condition: Condition.Condition | null = null
+    yield* Effect.addFinalizer((exit) => {
+      const order = condition?.wrong() === null ? [reading, writing] : [writing, reading]
+      return Effect.forEach(order, (scope) => Scope.close(scope, exit), { discard: true })
+    })
+    const writer = yield* Scope.extend(openWriter(file, wanted), writing)
+    const reader = yield* Scope.extend(openReader(file), reading)
+    // It holds the file from its first statement on.
+    yield* reader`SELECT 1 FROM sqlite_schema LIMIT 1`
+    condition = Condition.make(yield* DatabaseFile.watch(file))
+    return { writer, reader, condition }
+  })
+
+/** A log that is damaged before commits would lose them on opening, without a word: it is not opened. */
+const refuseDamagedLog = (file: string) =>
+  Effect.gen(function* () {
+    const damage = yield* Effect.try({ try: () => WriteAheadLog.damage(file), catch: (error) => error })
+    if (damage !== null)
+      return yield* new StateUnopened({
+        file,
+        reason: "damaged",
+        detail: `its write-ahead log is damaged, and opening it would lose ${damage.forgotten} commits behind the damage; nothing was changed, run \`hermes doctor --fix\``
+      })
   })
 
 type Query<A, E> = (sql: SqlClient.SqlClient) => Effect.Effect<A, E | SqlError.SqlError | ParseResult.ParseError>
@@ -103,33 +145,45 @@ const makeRead = (client: SqlClient.SqlClient) => {
     )
 }
 
-const makeDatabase = (
-  writer: { readonly client: SqlClient.SqlClient; readonly connection: import("@effect/sql").SqlConnection.Connection },
-  reader: SqlClient.SqlClient,
-  checkpointer: Checkpointer.Checkpointer,
-  replaced: () => string | null
-) =>
+interface Parts {
+  readonly writer: Effect.Effect.Success<ReturnType<typeof openWriter>>
+  readonly reader: SqlClient.SqlClient
+  readonly checkpointer: Checkpointer.Checkpointer
+  readonly condition: Condition.Condition
+}
+
+const makeDatabase = ({ checkpointer, condition, reader, writer }: Parts) =>
   Effect.gen(function* () {
-    const { write } = yield* Writer.make({ ...writer, ...checkpointer, replaced })
+    const { write } = yield* Writer.make({ ...writer, ...checkpointer, lost: condition.lost })
+    const read = makeRead(reader)
     return Database.of({
-      write: (operation, step, patience = "ordinary") => write(operation, step, patience),
-      read: makeRead(reader)
+      wrong: Effect.sync(condition.wrong),
+      write: (operation, step, patience = "ordinary") => condition.noting(write(operation, step, patience)),
+      read: (operation, query) => condition.noting(read(operation, query))
     })
   })
 
-/** The database in `file`, made with its folder where there is none. Fails when it cannot be used, and says why. */
-export const layer = (options: { readonly file: string }): Layer.Layer<Database, StateUnopened> =>
-  Layer.scoped(
-    Database,
-    Effect.gen(function* () {
-      yield* DatabaseFile.prepare(options.file)
-      const writer = yield* openWriter(options.file)
-      const reader = yield* openReader(options.file)
-      const checkpointer = yield* Checkpointer.make(options.file)
-      const replaced = yield* DatabaseFile.watch(options.file)
-      return yield* makeDatabase(writer, reader, checkpointer, replaced)
-    }).pipe(Effect.provide(Reactivity.layer), opening(options.file))
-  )
+export interface Options {
+  readonly file: string
+  /** `delete` does without a write-ahead log; `wal` has one where that is safe, and is what counts without an answer. */
+  readonly journalMode?: JournalMode.JournalMode
+}
+
+/** Opens a database for as long as the scope lives, and makes it with its folder where there is none. */
+export const open = ({ file, journalMode = "wal" }: Options) =>
+  Effect.gen(function* () {
+    yield* DatabaseFile.prepare(file)
+    yield* refuseDamagedLog(file)
+    const { condition, reader, writer } = yield* openPair(file, journalMode)
+    const checkpointer = writer.journal === "wal" ? yield* Checkpointer.make(file, condition) : Checkpointer.none
+    return yield* makeDatabase({ writer, reader, checkpointer, condition })
+  }).pipe(Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make), opening(file))
+
+/**
+ * The database in a file, for a command that works alone and ends. What lives long takes it from the registry, so that
+ * a file has one writer in a process. Fails when it cannot be used, and says why.
+ */
+export const layer = (options: Options): Layer.Layer<Database, StateUnopened> => Layer.scoped(Database, open(options))
 
 /** Looks into a database that is there already, and changes nothing: no migration, no checkpoint, no write. */
 export const layerReadOnly = (options: { readonly file: string }): Layer.Layer<Database, StateUnopened> =>
@@ -139,6 +193,7 @@ export const layerReadOnly = (options: { readonly file: string }): Layer.Layer<D
       Effect.tap(openReader(options.file), (reader) => Migrations.refuseNewer(options.file, reader)),
       (reader) =>
         Database.of({
+          wrong: Effect.succeed(null),
           write: (operation) => Effect.fail(new StateReadOnly({ operation, detail: "it was opened to be read only" })),
           read: makeRead(reader)
         })
@@ -149,7 +204,8 @@ export const layerReadOnly = (options: { readonly file: string }): Layer.Layer<D
 export const layerMemory: Layer.Layer<Database, StateUnopened> = Layer.scoped(
   Database,
   Effect.gen(function* () {
-    const writer = yield* openWriter(":memory:")
-    return yield* makeDatabase(writer, writer.direct, Checkpointer.none, () => null)
+    const writer = yield* openWriter(":memory:", "delete")
+    const condition = Condition.make({ lost: () => null, logBytes: () => 0 })
+    return yield* makeDatabase({ writer, reader: writer.direct, checkpointer: Checkpointer.none, condition })
   }).pipe(Effect.provide(Reactivity.layer), opening(":memory:"))
 )

@@ -3,17 +3,9 @@ import { chmodSync, closeSync, constants, lstatSync, openSync, type Stats } from
 import path from "node:path"
 import * as Directories from "../node/Directories.js"
 
-const missing = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "ENOENT"
 const exists = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "EEXIST"
 
-const look = (file: string): Stats | null => {
-  try {
-    return lstatSync(file)
-  } catch (error) {
-    if (missing(error)) return null
-    throw error
-  }
-}
+const look = (file: string): Stats | null => lstatSync(file, { throwIfNoEntry: false }) ?? null
 
 /** Takes a directory away from everybody else; one that is shared on purpose (sticky, like /tmp) is left alone. */
 const closeDirectory = (directory: string): void => {
@@ -51,24 +43,51 @@ const close = (file: string): void => {
   }
 }
 
+/** Which file a name means, by device and inode; null when there is none. */
+export const identityOf = (name: string): string | null => {
+  const found = look(name)
+  return found === null ? null : `${found.dev}:${found.ino}`
+}
+
+/** What became of the files of an open database: they are others now, or a part of them was cut off. */
+export interface Loss {
+  readonly kind: "replaced" | "cut"
+  readonly detail: string
+}
+
+export interface Watch {
+  readonly lost: () => Loss | null
+  /** How long the log was when it was last looked at. */
+  readonly logBytes: () => number
+}
+
+/** No log is ever cut below this by SQLite itself (`journal_size_limit`). */
+export const logLimitBytes = 67_108_864
+
 /**
- * Notes which files an open database consists of, and tells later whether they still are the ones at their paths: null,
- * or what happened. Only names are looked at, nothing is opened.
+ * Notes which files an open database consists of, and tells later what became of them; null while they are the same and
+ * whole. A database file never shrinks while it is open (only vacuum makes it smaller, and only when nobody holds it),
+ * and a log only down to its limit. Only names are looked at, nothing is opened.
  */
-export const watch = (file: string): Effect.Effect<() => string | null> =>
+export const watch = (file: string): Effect.Effect<Watch> =>
   Effect.sync(() => {
-    const identityOf = (name: string): string | null => {
+    const watched = [file, `${file}-wal`, `${file}-shm`].flatMap((name) => {
       const found = look(name)
-      return found === null ? null : `${found.dev}:${found.ino}`
-    }
-    const watched = [file, `${file}-wal`].flatMap((name) => {
-      const identity = identityOf(name)
-      return identity === null ? [] : [{ name, identity }]
+      return found === null ? [] : [{ name, dev: found.dev, ino: found.ino, size: found.size }]
     })
-    return () => {
-      const changed = watched.find(({ identity, name }) => identityOf(name) !== identity)
-      return changed === undefined
-        ? null
-        : `${changed.name} ${identityOf(changed.name) === null ? "is gone" : "is another file now"}`
+    const isLog = (name: string): boolean => name !== file
+    const lost = (): Loss | null => {
+      for (const known of watched) {
+        const found = look(known.name)
+        if (found === null) return { kind: "replaced", detail: `${known.name} is gone` }
+        if (found.dev !== known.dev || found.ino !== known.ino)
+          return { kind: "replaced", detail: `${known.name} is another file now` }
+        const least = isLog(known.name) ? Math.min(known.size, logLimitBytes) : known.size
+        if (found.size < least)
+          return { kind: "cut", detail: `${known.name} was cut from ${known.size} to ${found.size} bytes` }
+        known.size = found.size
+      }
+      return null
     }
+    return { lost, logBytes: () => watched.find(({ name }) => name.endsWith("-wal"))?.size ?? 0 }
   })

@@ -1,6 +1,6 @@
 import { SqlClient, type SqlConnection, Statement } from "@effect/sql"
 import * as Migrator from "@effect/sql/Migrator"
-import { Effect, Schema } from "effect"
+import { Effect, Record, Schema } from "effect"
 import { StateUnopened } from "../../services/state/StateError.js"
 import { foundation } from "./migrations/0001_foundation.js"
 import { owners } from "./migrations/0002_owners.js"
@@ -20,7 +20,11 @@ const migrations = {
 }
 
 const table = "migrations"
-const newest = Math.max(...Object.keys(migrations).map((name) => Number.parseInt(name, 10)))
+/** The version of a database that this program has brought up to date. */
+export const newest = Math.max(...Object.keys(migrations).map((name) => Number.parseInt(name, 10)))
+
+const until = (version: number): typeof migrations =>
+  Record.filter(migrations, (_, name) => Number.parseInt(name, 10) <= version) as typeof migrations
 
 const Versions = Schema.Array(Schema.Struct({ version: Schema.NullOr(Schema.Number) }))
 
@@ -41,10 +45,12 @@ export const refuseNewer = (file: string, sql: SqlClient.SqlClient) =>
       })
   })
 
-/** Brings the schema up to date in one immediate transaction, so that two processes that start at once do it once. */
-export const run = (file: string, direct: SqlClient.SqlClient, connection: SqlConnection.Connection) =>
+/**
+ * Brings the schema up to date in one immediate transaction, so that two processes that start at once do it once.
+ * `upTo` stops at an earlier version, as a program of then would have.
+ */
+export const run = (connection: SqlConnection.Connection, file: string, upTo = newest) =>
   Effect.gen(function* () {
-    yield* refuseNewer(file, direct)
     const client = yield* SqlClient.make({
       acquirer: Effect.succeed(connection),
       transactionAcquirer: Effect.succeed(connection),
@@ -52,7 +58,7 @@ export const run = (file: string, direct: SqlClient.SqlClient, connection: SqlCo
       beginTransaction: "BEGIN IMMEDIATE",
       spanAttributes: []
     })
-    yield* Migrator.make({})({ loader: Migrator.fromRecord(migrations), table }).pipe(
+    yield* Migrator.make({})({ loader: Migrator.fromRecord(until(upTo)), table }).pipe(
       Effect.provideService(SqlClient.SqlClient, client),
       Effect.sandbox,
       Effect.mapError((cause) => new StateUnopened({ file, reason: "migration", detail: String(cause) }))

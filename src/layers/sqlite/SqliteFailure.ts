@@ -57,7 +57,9 @@ export const stateError = (operation: string, error: unknown, waitedMillis = 0):
   if (isBusy(error)) return new StateLocked({ ...context, waitedMillis })
   if (code === null) return new StateUnknown(context)
   if (code === "SQLITE_CORRUPT_VTAB") return new StateIndexDamaged(context)
-  if (startsWithOneOf(code, ["SQLITE_CORRUPT", "SQLITE_NOTADB"])) return new StateCorrupt(context)
+  // A read beyond the file's end: it was cut off.
+  if (startsWithOneOf(code, ["SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR_SHORT_READ", "SQLITE_IOERR_CORRUPTFS"]))
+    return new StateCorrupt(context)
   if (startsWithOneOf(code, ["SQLITE_FULL"])) return new StateDiskFull(context)
   if (code === "SQLITE_READONLY_DBMOVED") return new StateDbReplaced(context)
   if (startsWithOneOf(code, ["SQLITE_READONLY", "SQLITE_PERM", "SQLITE_CANTOPEN", "SQLITE_AUTH"]))

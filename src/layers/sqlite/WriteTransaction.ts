@@ -1,7 +1,8 @@
 import { type SqlClient, type SqlConnection, SqlError } from "@effect/sql"
 import { Cause, Chunk, Context, Effect, Exit } from "effect"
 import * as Synchronous from "../../fibers/Synchronous.js"
-import { StateDbReplaced } from "../../services/state/StateError.js"
+import { StateCorrupt, StateDbReplaced, type StateError } from "../../services/state/StateError.js"
+import type { Loss } from "./DatabaseFile.js"
 import * as DirectClient from "./DirectClient.js"
 import { isBusy, isFatal, stateError } from "./SqliteFailure.js"
 import type { Outcome, WriteRequest } from "./WriteRequest.js"
@@ -20,6 +21,10 @@ export interface Remainder {
 const nothing: Remainder = { requests: [], busy: false }
 const again = (requests: ReadonlyArray<WriteRequest>, busy: boolean): Remainder => ({ requests, busy })
 
+/** What a write is told whose file is not the one that was opened any more. */
+export const ofLoss = (operation: string, { detail, kind }: Loss): StateError =>
+  kind === "replaced" ? new StateDbReplaced({ operation, detail }) : new StateCorrupt({ operation, detail })
+
 const failureOf = (exit: Outcome): unknown => (Exit.isSuccess(exit) ? null : Cause.squash(exit.cause))
 
 const sqlErrorOf = (outcome: Outcome): SqlError.SqlError | null =>
@@ -35,7 +40,7 @@ export const make = (options: {
   readonly client: SqlClient.SqlClient
   readonly connection: SqlConnection.Connection
   readonly committed: () => void
-  readonly replaced: () => string | null
+  readonly lost: () => Loss | null
 }) =>
   Effect.gen(function* () {
     const clock = yield* Effect.clock
@@ -140,8 +145,8 @@ export const make = (options: {
       return again(rest, false)
     }
 
-    /** Once replaced, for good: what we would write, nobody would ever read (state-agent.md 1.8). */
-    let lostFile: string | null = null
+    /** Once lost, for good: what we would write, nobody would ever read (state-agent.md 1.8). */
+    let loss: Loss | null = null
     let retriedBegin = false
     return {
       client,
@@ -149,10 +154,9 @@ export const make = (options: {
       run: (batch: ReadonlyArray<WriteRequest>): Remainder => {
         const [first] = batch
         if (first === undefined) return nothing
-        lostFile ??= options.replaced()
-        if (lostFile !== null) {
-          for (const request of batch)
-            request.settle(Exit.fail(new StateDbReplaced({ operation: request.operation, detail: lostFile })))
+        loss ??= options.lost()
+        if (loss !== null) {
+          for (const request of batch) request.settle(Exit.fail(ofLoss(request.operation, loss)))
           return nothing
         }
         const failed = begin()

@@ -4,6 +4,7 @@ import * as Synchronous from "../../fibers/Synchronous.js"
 import * as Turn from "../../fibers/Turn.js"
 import { type Patience, type Step, Transaction } from "../../services/state/Database.js"
 import { type StateError, StateUnknown } from "../../services/state/StateError.js"
+import type { Loss } from "./DatabaseFile.js"
 import { translated } from "./SqliteFailure.js"
 import { WriteRequest } from "./WriteRequest.js"
 import * as WriteTransaction from "./WriteTransaction.js"
@@ -39,7 +40,7 @@ export const make = (options: {
   /** Told after each transaction. */
   readonly committed: () => void
   /** Asked before each transaction: what happened to the file, or null. */
-  readonly replaced: () => string | null
+  readonly lost: () => Loss | null
 }): Effect.Effect<Writer, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Effect.clock

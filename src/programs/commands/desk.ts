@@ -15,14 +15,11 @@ import * as Ids from "../../layers/node/Ids.js"
 import * as Activity from "../../layers/operation/Activity.js"
 import * as DirectDesk from "../../layers/operation/DirectDesk.js"
 import * as Drain from "../../layers/operation/Drain.js"
-import * as Database from "../../layers/sqlite/Database.js"
-import { Home } from "../../services/operation/Home.js"
+import { direct as database } from "../state.js"
 import { stores } from "../stores.js"
 import { surfaces } from "../surfaces.js"
 import { Invocation } from "./invocation.js"
 import { running } from "./owner.js"
-
-const database = Layer.unwrapEffect(Effect.map(Home, (home) => Database.layer({ file: home.database })))
 
 /** The settings of a home, which is made where there is none. */
 export const settled = Layer.unwrapEffect(

@@ -386,6 +386,28 @@ export const keys = {
     fallback: false,
     doc: "let everybody in, everywhere"
   }),
+  journalMode: key({
+    path: "database.journal_mode",
+    schema: oneOf("wal", "delete"),
+    fallback: "wal",
+    doc: "wal: commits beside readers, where that is safe; delete: without a log, for disks that are shared or damage it",
+    example: "wal"
+  }),
+  autoPrune: key({
+    path: "sessions.auto_prune",
+    schema: Switch,
+    fallback: true,
+    doc: "forget what has ended long ago; what is pinned stays",
+    example: "true"
+  }),
+  retentionDays: key({
+    path: "sessions.retention_days",
+    schema: expecting(Schema.Int.pipe(Schema.between(1, 36_500)), "a whole number of days, 1 or more"),
+    fallback: 90,
+    refused: 36_500,
+    doc: "how many days that is",
+    example: "90"
+  }),
   lockDirectory: key({
     path: "gateway.lock_directory",
     env: "HERMES_GATEWAY_LOCK_DIR",

@@ -121,6 +121,12 @@ export interface SettingsShape {
     readonly allowedHosts: ReadonlyArray<string>
     readonly maxConcurrentRuns: number
   }
+  readonly database: {
+    /** `delete` does without a write-ahead log, as a way out where one is not safe. */
+    readonly journalMode: "wal" | "delete"
+    /** After how many days what has ended is forgotten; null keeps it. */
+    readonly retentionDays: number | null
+  }
   readonly telegram: TelegramSettings
   readonly cron: CronSettings
   readonly disabledToolsets: ReadonlyArray<string>

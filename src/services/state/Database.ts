@@ -1,6 +1,6 @@
 import type { SqlClient, SqlError } from "@effect/sql"
 import { Context, type Effect, type ParseResult } from "effect"
-import type { StateError } from "./StateError.js"
+import type { StateCorrupt, StateDbReplaced, StateError } from "./StateError.js"
 
 /** The open write transaction. Whoever needs it can only run inside `Database.write`; its value is the writer's client. */
 export class Transaction extends Context.Tag("hermes/state/Transaction")<Transaction, SqlClient.SqlClient>() {}
@@ -14,6 +14,8 @@ export type Patience = "ordinary" | "transcript" | "stamp"
 export class Database extends Context.Tag("hermes/state/Database")<
   Database,
   {
+    /** Damage, or another file in its place, that was found since it was opened; null while nothing is known to be wrong. */
+    readonly wrong: Effect.Effect<StateCorrupt | StateDbReplaced | null>
     /**
      * The one write door. Steps that arrive together share one durable commit, each in its own savepoint; the effect
      * succeeds after that commit is on the disk and fails without having written anything. A step that fails takes no

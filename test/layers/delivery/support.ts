@@ -149,6 +149,7 @@ export const life = (
     const fenced = Layer.succeed(
       Database,
       Database.of({
+        wrong: database.wrong,
         read: database.read,
         write: (operation, step, patience) =>
           Effect.flatMap(Ref.get(dead), (gone): ReturnType<typeof database.write<any, any>> =>

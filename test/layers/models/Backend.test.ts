@@ -53,6 +53,7 @@ const settings = (model: ModelBackend, fallbacks: ReadonlyArray<ModelBackend> = 
     lockDirectory: "/nowhere"
   },
   apiServer: { host: "127.0.0.1", port: 0, key: Redacted.make("k"), allowedHosts: [], maxConcurrentRuns: 4 },
+  database: { journalMode: "wal", retentionDays: null },
   telegram: {
     enabled: false,
     token: null,

@@ -68,6 +68,7 @@ export const settings = (home: string, changes: Partial<SettingsShape> = {}): Se
       allowedHosts: [],
       maxConcurrentRuns: 10
     },
+    database: { journalMode: "wal", retentionDays: null },
     telegram: {
       enabled: false,
       token: null,
