@@ -12,8 +12,10 @@ import * as Admission from "../layers/conversation/Admission.js"
 import * as Authorization from "../layers/conversation/Authorization.js"
 import * as Conversations from "../layers/conversation/Conversations.js"
 import * as Delegation from "../layers/delegation/Delegation.js"
+import * as Continuation from "../layers/delivery/Continuation.js"
 import * as Delivery from "../layers/delivery/Delivery.js"
 import * as Explain from "../layers/delivery/Explain.js"
+import * as Mirror from "../layers/delivery/Mirror.js"
 import * as Notifier from "../layers/delivery/Notifier.js"
 import * as Redactor from "../layers/delivery/Redactor.js"
 import * as TargetResolver from "../layers/delivery/TargetResolver.js"
@@ -35,7 +37,14 @@ const agent = tools.pipe(
 
 /** How words reach people, and how people are asked. */
 const delivery = Approvals.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(Notifier.layer, TargetResolver.layer, Explain.layer)),
+  Layer.provideMerge(
+    Layer.mergeAll(
+      Notifier.layer,
+      TargetResolver.layer,
+      Explain.layer,
+      Continuation.layer.pipe(Layer.provideMerge(Mirror.layer))
+    )
+  ),
   Layer.provideMerge(Delivery.layer),
   Layer.provideMerge(Redactor.layer)
 )

@@ -90,6 +90,7 @@ export const defaults = (home: string): SettingsShape => ({
     scriptTimeoutSeconds: 3_600,
     inactivitySeconds: 600,
     mirrorDelivery: false,
+    continuableSurfaces: {},
     model: null,
     provider: null,
     backends: []

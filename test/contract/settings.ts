@@ -74,6 +74,7 @@ export const layer = Layer.succeed(Settings, {
     scriptTimeoutSeconds: 3_600,
     inactivitySeconds: 600,
     mirrorDelivery: false,
+    continuableSurfaces: {},
     model: null,
     provider: null,
     backends: []

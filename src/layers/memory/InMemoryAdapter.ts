@@ -92,6 +92,10 @@ export interface InMemoryAdapter {
   /** What stands in a chat (and thread), oldest first. */
   readonly posted: (at: Pick<Address, "chatId" | "threadId">) => Effect.Effect<ReadonlyArray<Posted>>
   readonly typed: Effect.Effect<ReadonlyArray<Address>>
+  /** Threads that the bot opened, in order. */
+  readonly opened: Effect.Effect<
+    ReadonlyArray<{ readonly chatId: string; readonly threadId: string; readonly name: string }>
+  >
   /** Reactions put on messages and taken back, in order. */
   readonly reacted: Effect.Effect<ReadonlyArray<Reacted>>
   readonly fail: (fault: Partial<Fault> & Pick<Fault, "error">) => Effect.Effect<void>
@@ -121,6 +125,7 @@ export const make = (
     const places = new Map<string, Place>()
     const typed: Array<Address> = []
     const reacted: Array<Reacted> = []
+    const opened: Array<{ readonly chatId: string; readonly threadId: string; readonly name: string }> = []
     let lastId = 0
     const nextId = (): string => profile.messageId(++lastId)
 
@@ -184,6 +189,12 @@ export const make = (
             return post({ ...before, text, buttons: options.final ? [] : before.buttons, edits: before.edits + 1 })
           })
         ),
+      openThread: (at, name) =>
+        Effect.sync(() => {
+          const id = profile.newThread(at.chatId, opened.length + 1)
+          if (id !== null) opened.push({ chatId: at.chatId, threadId: id, name })
+          return id
+        }),
       react: (at, messageId, emoji) => Effect.sync(() => void reacted.push({ address: at, messageId, emoji })),
       typing: (at) =>
         Effect.sync(() => {
@@ -241,6 +252,7 @@ export const make = (
           )
         ),
       typed: Effect.sync(() => [...typed]),
+      opened: Effect.sync(() => [...opened]),
       reacted: Effect.sync(() => [...reacted]),
       fail: (fault) =>
         Ref.update(faults, (all) => [

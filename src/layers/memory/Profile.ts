@@ -28,6 +28,8 @@ export interface Profile {
   readonly messageId: (n: number) => string
   readonly dm: (n: number) => Place
   readonly group: (n: number) => Place
+  /** The id of the n-th thread that the bot opens in a chat; null where that chat has none. */
+  readonly newThread: (chatId: string, n: number) => string | null
   /** The n-th thread of a group, where the platform has one. */
   readonly thread: (group: Place, n: number) => Place
 }
@@ -54,6 +56,7 @@ export const telegram: Profile = {
   messageId: (n) => String(n),
   dm: (n) => place({ chatId: String(500_000_000 + n), chatName: nameOf(n), chatType: "dm" }),
   group: (n) => place({ chatId: String(-1_001_000_000_000 - n), chatName: `Group ${n}`, chatType: "group" }),
+  newThread: (chatId, n) => (chatId.startsWith("-") ? String(900 + n) : null),
   thread: (group, n) => ({ ...group, threadId: String(100 + n) })
 }
 
@@ -76,6 +79,7 @@ export const discord: Profile = {
       chatType: "group",
       scopeId: `1500${digits(1, 14)}`
     }),
+  newThread: (chatId, n) => (chatId.startsWith("1300") ? null : `1700${digits(n, 14)}`),
   thread: (group, n) => {
     const id = `1600${digits(n, 14)}`
     return { ...group, chatId: id, threadId: id, parentChatId: group.chatId, chatType: "thread" }
@@ -99,6 +103,7 @@ export const slack: Profile = {
   dm: (n) => place({ chatId: `D${upper(n, 10)}`, chatName: nameOf(n), chatType: "dm", scopeId: `T${upper(1, 10)}` }),
   group: (n) =>
     place({ chatId: `C${upper(n, 10)}`, chatName: `channel-${n}`, chatType: "group", scopeId: `T${upper(1, 10)}` }),
+  newThread: (_chatId, n) => `1764500000.${digits(n, 6)}`,
   thread: (group, n) => ({ ...group, threadId: `1764400000.${digits(n, 6)}` })
 }
 

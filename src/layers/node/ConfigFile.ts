@@ -272,6 +272,11 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
       scriptTimeoutSeconds: value(keys.cronScriptTimeout),
       inactivitySeconds: value(keys.cronInactivity),
       mirrorDelivery: value(keys.cronMirror),
+      continuableSurfaces: {
+        telegram: value(keys.telegramContinuable),
+        slack: value(keys.slackContinuable),
+        discord: value(keys.discordContinuable)
+      },
       model: value(keys.cronModel),
       provider: value(keys.cronProvider),
       backends: Provider.literals.map((of) => {

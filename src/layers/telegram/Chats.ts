@@ -24,6 +24,8 @@ export interface KnownChat {
   readonly info: ChatInfo
   /** Its threads are the direct messages of a channel, which are addressed in a way of their own (seed: #52060). */
   readonly directMessages: boolean
+  /** It has topics, and more can be opened. */
+  readonly forum: boolean
 }
 
 export const knownChat = (chat: Chat): KnownChat => ({
@@ -31,7 +33,8 @@ export const knownChat = (chat: Chat): KnownChat => ({
     name: nameOf(chat) ?? String(chat.id),
     type: chat.type === "private" ? "dm" : chat.type === "channel" ? "channel" : "group"
   },
-  directMessages: chat.type === "channel" || chat.is_direct_messages === true
+  directMessages: chat.type === "channel" || chat.is_direct_messages === true,
+  forum: chat.is_forum === true
 })
 
 export interface Chats {

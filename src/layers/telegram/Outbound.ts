@@ -19,11 +19,13 @@ import { format } from "./Formatting.js"
 import { isThreadGone, isUnchanged, sendErrorOf } from "./SendFailure.js"
 import { Chat } from "./Update.js"
 
-/** Longest waits for one call, in milliseconds: a message, an edit, a reaction, the typing sign (gateway.md 3.8), a question about a chat. */
-const patience = { send: 30_000, edit: 15_000, reaction: 15_000, typing: 1_500, chat: 10_000 }
+/** Longest waits for one call, in milliseconds: a message, an edit, a reaction, a new topic, the typing sign (gateway.md 3.8), a question about a chat. */
+const patience = { send: 30_000, edit: 15_000, reaction: 15_000, topic: 15_000, typing: 1_500, chat: 10_000 }
 
 /** The topic of a forum that its messages carry no id of, and that refuses its own. */
 const general = "1"
+/** Characters of a topic's name. */
+const longestTopic = 128
 /** Bytes of a button's value. */
 const longestValue = 64
 /** Buttons side by side. */
@@ -70,7 +72,8 @@ interface Route {
 
 type Reaction = NonNullable<Parameters<RawApi["setMessageReaction"]>[0]["reaction"]>
 
-export type Outbound = Pick<Adapter, "send" | "edit" | "typing" | "chatInfo"> & Required<Pick<Adapter, "react">>
+export type Outbound = Pick<Adapter, "send" | "edit" | "typing" | "chatInfo"> &
+  Required<Pick<Adapter, "openThread" | "react">>
 
 export const make = (api: BotApi, chats: Chats): Outbound => {
   const floods = makeMemory<number>()
@@ -216,6 +219,27 @@ export const make = (api: BotApi, chats: Chats): Outbound => {
       if (final) keyboards.delete(key)
     })
 
+  const openThread: Outbound["openThread"] = (address, name) =>
+    Effect.gen(function* () {
+      if ((yield* lookUp(address.chatId))?.forum !== true) return null
+      yield* unlessFlooded(address.chatId)
+      const opened = yield* api
+        .call(
+          "createForumTopic",
+          (raw, signal) =>
+            raw.createForumTopic(
+              { chat_id: integer(address.chatId) ?? address.chatId, name: name.slice(0, longestTopic) },
+              signal
+            ),
+          patience.topic
+        )
+        .pipe(
+          Effect.tapError((error) => noteFlood(address.chatId, error)),
+          Effect.mapError((error) => sendErrorOf(error, "once"))
+        )
+      return String(opened.message_thread_id)
+    })
+
   const react: Outbound["react"] = (address, platformMessageId, emoji) =>
     Effect.gen(function* () {
       const id = integer(platformMessageId)
@@ -263,6 +287,7 @@ export const make = (api: BotApi, chats: Chats): Outbound => {
       return attempt(message, { chatId, threadId, notes: [] }, 2)
     }),
     edit: Effect.fn("Telegram.edit")(edit),
+    openThread: Effect.fn("Telegram.openThread")(openThread),
     react: Effect.fn("Telegram.react")(react),
     typing: Effect.fn("Telegram.typing")(typing),
     chatInfo: (chatId) => Effect.map(lookUp(chatId), (known) => known?.info ?? fallback(chatId))

@@ -96,6 +96,7 @@ const make = (settings: TelegramSettings, token: Token) =>
       state: Ref.get(state),
       send: (message) => Effect.flatMap(ready, (out) => out.send(message)),
       edit: (...edit) => Effect.flatMap(ready, (out) => out.edit(...edit)),
+      openThread: (...thread) => Effect.flatMap(ready, (out) => out.openThread(...thread)),
       react: (...reaction) => Effect.flatMap(ready, (out) => out.react(...reaction)),
       typing: (address) =>
         Effect.flatMap(Effect.option(ready), (out) => (out._tag === "Some" ? out.value.typing(address) : Effect.void)),

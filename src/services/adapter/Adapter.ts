@@ -134,6 +134,8 @@ export interface Adapter {
     text: string,
     options: { readonly final: boolean }
   ) => Effect.Effect<void, SendError>
+  /** Opens a thread in a chat and answers its id; null where that chat has none. Left out where the platform has no way to. */
+  readonly openThread?: (address: Address, name: string) => Effect.Effect<string | null, SendError>
   /** Puts a reaction on a message, or takes it back with null. Left out where the platform has none. It may be done twice. */
   readonly react?: (address: Address, platformMessageId: string, emoji: string | null) => Effect.Effect<void, SendError>
   /** Shows that work goes on; never fails the work. */

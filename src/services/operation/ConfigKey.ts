@@ -106,6 +106,15 @@ const UnattendedMode = expecting(
   "deny or approve"
 )
 
+/** Where an attached job's message is gone on from on one platform. */
+const continuable = (platform: string) =>
+  key({
+    path: `platforms.${platform}.extra.cron_continuable_surface`,
+    schema: oneOf("thread", "in_channel"),
+    fallback: "thread",
+    doc: "where a scheduled message is gone on from: in a thread of its own, or in the channel itself where the platform can"
+  })
+
 const Fallbacks = expecting(
   Schema.Array(
     Schema.Struct({
@@ -617,6 +626,9 @@ export const keys = {
     doc: "put delivered results into the conversation of their chat",
     example: "false"
   }),
+  telegramContinuable: continuable("telegram"),
+  slackContinuable: continuable("slack"),
+  discordContinuable: continuable("discord"),
   cronModel: key({
     path: "cron.model",
     schema: Text,

@@ -55,6 +55,8 @@ export interface CronSettings {
   /** Without any progress of the agent; 0: no limit. */
   readonly inactivitySeconds: number
   readonly mirrorDelivery: boolean
+  /** Where a job's message is gone on from, by platform; a platform that is not named: a thread. */
+  readonly continuableSurfaces: { readonly [platform: string]: "thread" | "in_channel" }
   /** What unpinned jobs run on, where it differs from the rest. */
   readonly model: string | null
   readonly provider: Provider | null

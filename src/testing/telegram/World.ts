@@ -223,6 +223,16 @@ export const makeWorld = (bot: TelegramUser): World => {
     return ok(form(room, after, at))
   }
 
+  const openTopic = (room: Room, parameters: Parameters): Answer => {
+    if (room.chat.is_forum !== true) return badRequest("the chat is not a forum")
+    const name = String(parameters["name"] ?? "")
+    if (name === "" || name.length > 128) return badRequest("topic name is invalid")
+    // A topic's id is that of the message that opened it.
+    room.lastId += 1
+    room.topics.add(room.lastId)
+    return ok({ message_thread_id: room.lastId, name, icon_color: 7_322_096 })
+  }
+
   const react = (room: Room, parameters: Parameters): Answer => {
     const message = room.messages.get(number(parameters["message_id"]) ?? -1)
     if (message === undefined) return badRequest("message to react not found")
@@ -295,6 +305,8 @@ export const makeWorld = (bot: TelegramUser): World => {
           return send(parameters, at)
         case "editMessageText":
           return edit(parameters, at)
+        case "createForumTopic":
+          return withChat(parameters, (room) => openTopic(room, parameters))
         case "setMessageReaction":
           return withChat(parameters, (room) => react(room, parameters))
         case "sendChatAction":

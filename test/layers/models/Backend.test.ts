@@ -82,6 +82,7 @@ const settings = (model: ModelBackend, fallbacks: ReadonlyArray<ModelBackend> = 
     scriptTimeoutSeconds: 3_600,
     inactivitySeconds: 600,
     mirrorDelivery: false,
+    continuableSurfaces: {},
     model: null,
     provider: null,
     backends: []

@@ -97,6 +97,7 @@ export const settings = (home: string, changes: Partial<SettingsShape> = {}): Se
       scriptTimeoutSeconds: 3_600,
       inactivitySeconds: 600,
       mirrorDelivery: false,
+      continuableSurfaces: {},
       model: null,
       provider: null,
       backends: []
