@@ -1,13 +1,16 @@
 /** `send_message` (gateway.md 6): to the chat that the work came from, to a home channel, or to a chat that is named. */
 import { Effect, Layer, Schema } from "effect"
 import { AmbientEnvironment, isCron } from "../../fibers/AmbientEnvironment.js"
-import { type Address, sameAddress } from "../../fibers/DeliveryOrigin.js"
+import { isCron as isCronMarker } from "../../fibers/CronMarker.js"
+import { type Address, chat, sameAddress } from "../../fibers/DeliveryOrigin.js"
+import * as Field from "../../fibers/Field.js"
 import * as Turn from "../../fibers/Turn.js"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import { ChannelDirectory } from "../../services/adapter/ChannelDirectory.js"
 import * as Tool from "../../services/agent/Tool.js"
 import { ToolRegistry } from "../../services/agent/Toolbox.js"
 import { type Delivered, Delivery } from "../../services/delivery/Delivery.js"
+import { Mirror } from "../../services/delivery/Mirror.js"
 import { HomeChannels } from "../../services/delivery/HomeChannels.js"
 import { Redactor } from "../../services/delivery/Redactor.js"
 import * as Target from "../../services/delivery/Target.js"
@@ -86,6 +89,7 @@ const make = Effect.gen(function* () {
   const homes = yield* HomeChannels
   const redactor = yield* Redactor
   const targets = yield* TargetResolver
+  const mirror = yield* Mirror
 
   const failure = (code: string, error: string, more: object = {}) =>
     new Tool.ToolFailure({ text: JSON.stringify({ success: false, code, error: redactor.text(error), ...more }) })
@@ -96,6 +100,21 @@ const make = Effect.gen(function* () {
       const { origin } = yield* Turn.peek
       const cron = yield* Effect.provideService(isCron, AmbientEnvironment, environment)
       return cron && origin._tag === "Targets" && origin.addresses.some((own) => sameAddress(own, address))
+    })
+
+  /** The other chat's conversation knows what was said there; that it cannot be told does not undo the message. */
+  const tell = (address: Address, text: string) =>
+    Effect.gen(function* () {
+      const { identity, marker, origin } = yield* Turn.peek
+      const own = chat(origin)
+      if (own !== null && sameAddress(own, address)) return
+      const from = Field.valueOrNull(identity.chatName) ?? Field.valueOrNull(identity.platform)
+      const label = isCronMarker(marker)
+        ? "A scheduled job"
+        : `The agent${from === null ? "" : `, from a conversation in ${from},`}`
+      yield* Effect.catchAll(mirror.into(address, null, { label, text }), (error) =>
+        Effect.logWarning("a conversation does not know of what was sent to its chat", error)
+      )
     })
 
   const send = (args: Parameters, callId: string) =>
@@ -127,6 +146,7 @@ const make = Effect.gen(function* () {
           ...(inDoubt ? { advice: "Do not send it again: ask whether it arrived." } : {})
         })
       }
+      yield* tell(target.address, text)
       const note = noteOf(target, delivered)
       return JSON.stringify({
         success: true,
@@ -211,6 +231,7 @@ export const layer: Layer.Layer<
   | ChannelDirectory
   | Delivery
   | HomeChannels
+  | Mirror
   | Redactor
   | TargetResolver
   | ToolRegistry

@@ -13,6 +13,7 @@ import * as SendMessage from "../../../src/layers/tools/sendMessage.js"
 import { SendRefused, SendUncertain } from "../../../src/services/adapter/Adapter.js"
 import { ChannelDirectory, type KnownChat } from "../../../src/services/adapter/ChannelDirectory.js"
 import { ToolRegistry } from "../../../src/services/agent/Toolbox.js"
+import { Mirror } from "../../../src/services/delivery/Mirror.js"
 import { HomeChannels } from "../../../src/services/delivery/HomeChannels.js"
 import { make as redactor, Redactor } from "../../../src/services/delivery/Redactor.js"
 import { TargetResolver } from "../../../src/services/delivery/TargetResolver.js"
@@ -40,6 +41,20 @@ const directory = Layer.succeed(
   ChannelDirectory.of({
     list: (name) => Effect.succeed(chats.filter((chat) => name === null || chat.platform === name)),
     candidates: (name) => Effect.succeed(chats.filter((chat) => chat.platform === name))
+  })
+)
+
+/** Each mirrored message: chat, label and text. */
+const mirrored: Array<string> = []
+const mirror = Layer.succeed(
+  Mirror,
+  Mirror.of({
+    into: (place, _userId, { label, text }) =>
+      Effect.sync(() => {
+        mirrored.push(`${place.platform} ${place.chatId} ${place.threadId}: ${label}: ${text}`)
+        return true
+      }),
+    seed: () => Effect.void
   })
 )
 
@@ -96,7 +111,7 @@ const world = (
     const layer = SendMessage.layer.pipe(
       Layer.provideMerge(options.resolver ?? TargetResolverLayer.layer),
       Layer.provideMerge(ToolRegistryLayer.layer),
-      Layer.provide([options.homes ?? homes, directory]),
+      Layer.provide([options.homes ?? homes, directory, mirror]),
       Layer.provide(options.ambient ?? AmbientEnvironment.layer(options.environment ?? {})),
       Layer.provide(Layer.succeed(Redactor, redactor([]))),
       Layer.provide(Layer.succeedContext(gateway.context))
@@ -520,6 +535,22 @@ describe("send_message", () => {
       assert.deepEqual(reactions, ["-100 31 👍", "-100 12 🎉", "nobody 1 👀", "-100 31 null"])
       const elsewhere = yield* Turn.enter(inTopic)(here.call({ action: "react", target: "slack", emoji: "👍" }))
       assert.deepInclude(elsewhere, { success: false, code: "InTurnUnresolvable" })
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("lets the other chat's conversation know, and not its own", () =>
+    Effect.gen(function* () {
+      const here = yield* world()
+      mirrored.length = 0
+      for (const target of ["telegram", "telegram:-100:7", "telegram:55", "slack:C0000001"])
+        yield* Turn.enter(inTopic)(here.call({ target, message: `to ${target}` }))
+      here.telegram.onSend = () =>
+        Effect.fail(new SendRefused({ platform: "telegram", detail: "blocked", code: "forbidden" }))
+      yield* Turn.enter(inTopic)(here.call({ target: "telegram:56", message: "refused" }))
+      assert.deepEqual(mirrored, [
+        "telegram 55 null: The agent, from a conversation in telegram,: to telegram:55",
+        "slack C0000001 null: The agent, from a conversation in telegram,: to slack:C0000001"
+      ])
     }).pipe(Effect.provide(durable))
   )
 
