@@ -1,5 +1,5 @@
 import { SqlClient, type SqlConnection, type SqlError, Statement } from "@effect/sql"
-import { Effect, Effectable, Stream } from "effect"
+import { Effect, Effectable, Exit, Stream } from "effect"
 
 declare global {
   interface String {
@@ -18,6 +18,9 @@ const scrubbed = (params: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
 /** The connection of a client, asked for at each statement; it may refuse. */
 export type Connect = () => Effect.Effect<SqlConnection.Connection, SqlError.SqlError>
 
+const isThere = <A, E>(self: Effect.Effect<A, E>): self is Exit.Success<A, E> =>
+  Exit.isExit(self) && Exit.isSuccess(self)
+
 /**
  * A statement that goes straight to its connection. The package's own opens a span, a scope and an acquirer around
  * each one, which costs five times the statement (measured in bench/state.ts); on the writer there is one connection
@@ -28,19 +31,24 @@ class DirectStatement<A>
   implements Statement.Statement<A>
 {
   readonly [Statement.FragmentId] = (_: never) => _
-  readonly segments: ReadonlyArray<Statement.Segment>
-  private readonly inner: Statement.Statement<A>
+  private readonly make: () => Statement.Statement<A>
   private readonly connect: Connect
+  private readonly text: readonly [sql: string, params: ReadonlyArray<unknown>] | null
 
-  constructor(inner: Statement.Statement<A>, connect: Connect) {
+  /** `text`: the statement, where it is known without the package's compiler. */
+  constructor(make: () => Statement.Statement<A>, connect: Connect, text: DirectStatement<A>["text"]) {
     super()
-    this.inner = inner
+    this.make = make
     this.connect = connect
-    this.segments = inner.segments
+    this.text = text
+  }
+
+  get segments(): ReadonlyArray<Statement.Segment> {
+    return this.make().segments
   }
 
   compile(withoutTransform?: boolean): readonly [sql: string, params: ReadonlyArray<unknown>] {
-    return this.inner.compile(withoutTransform)
+    return this.text ?? this.make().compile(withoutTransform)
   }
 
   override commit(): Effect.Effect<ReadonlyArray<A>, SqlError.SqlError> {
@@ -76,20 +84,42 @@ class DirectStatement<A>
       params: ReadonlyArray<unknown>
     ) => Effect.Effect<X, SqlError.SqlError>
   ): Effect.Effect<X, SqlError.SqlError> {
-    const [sql, params] = this.inner.compile()
-    return Effect.flatMap(this.connect(), (connection) => use(connection, sql, scrubbed(params)))
+    const [sql, params] = this.compile()
+    const connected = this.connect()
+    return isThere(connected)
+      ? use(connected.value, sql, scrubbed(params))
+      : Effect.flatMap(connected, (connection) => use(connection, sql, scrubbed(params)))
   }
 }
 
 const noTransaction = Effect.dieMessage("a step is a transaction already: it cannot open another one")
 
+const isPlain = (value: unknown): boolean => value === null || typeof value !== "object"
+
+/** The text of each template whose values are all plain, with a `?` for each: one and the same at every use. */
+const templates = new WeakMap<TemplateStringsArray, string>()
+
+const textOf = (strings: TemplateStringsArray): string => {
+  const known = templates.get(strings)
+  if (known !== undefined) return known
+  const text = strings.join("?")
+  templates.set(strings, text)
+  return text
+}
+
 /** A client whose statements go straight to what `connect` answers, and that opens no transactions of its own. */
 export const make = (base: SqlClient.SqlClient, connect: Connect): SqlClient.SqlClient => {
   const template = (strings: TemplateStringsArray | string, ...values: ReadonlyArray<never>) =>
-    typeof strings === "string" ? base(strings) : new DirectStatement(base(strings, ...values), connect)
+    typeof strings === "string"
+      ? base(strings)
+      : new DirectStatement(
+          () => base(strings, ...values),
+          connect,
+          values.every(isPlain) ? [textOf(strings), values] : null
+        )
   const client = Object.assign(template, base, {
     unsafe: <A extends object>(sql: string, params?: ReadonlyArray<unknown>) =>
-      new DirectStatement(base.unsafe<A>(sql, params), connect),
+      new DirectStatement(() => base.unsafe<A>(sql, params), connect, [sql, params ?? []]),
     withTransaction: () => noTransaction,
     reserve: noTransaction,
     withoutTransforms: () => client

@@ -1,46 +1,109 @@
-import { type SqlConnection, SqlError } from "@effect/sql"
-import { SqliteClient } from "@effect/sql-sqlite-node"
-import { Effect } from "effect"
+import { Reactivity } from "@effect/experimental/Reactivity"
+import { SqlClient, type SqlConnection, SqlError, Statement } from "@effect/sql"
+import type { SqliteClient } from "@effect/sql-sqlite-node"
+import Sqlite from "better-sqlite3"
+import { Effect, type Scope, Stream } from "effect"
 
-const isUnprepared = (error: SqlError.SqlError): boolean => error.message?.startsWith("Failed to prepare") === true
+/** Statements kept ready, the one that was used longest ago given up first. */
+const statementsKept = 256
+
+type Row = SqlConnection.Row
+
+/** A connection that also runs a statement outside of any fiber: what a transaction itself needs. */
+export interface SteadyConnection extends SqlConnection.Connection {
+  /** The error, or null. */
+  readonly runNow: (sql: string) => SqlError.SqlError | null
+}
 
 /**
- * The driver's connection without two of its surprises. It remembers for ten minutes that a statement could not be
- * prepared, although the file may have been locked for a moment only; and where it prepares anew, it throws.
+ * A connection of our own over the driver that the package wraps. The package's looks each statement up in a cache of
+ * fibers, which costs ten times the statement where a turn makes two dozen of them (bench/); it remembers for ten
+ * minutes that a statement could not be prepared, although the file may have been locked for a moment only; and where
+ * it prepares anew, it throws.
  */
-const steady = (connection: SqlConnection.Connection): SqlConnection.Connection => {
-  const executeUnprepared: SqlConnection.Connection["executeUnprepared"] = (sql, params, transformRows) =>
-    Effect.flatten(
-      Effect.try({
-        try: () => connection.executeUnprepared(sql, params, transformRows),
-        catch: (cause) => new SqlError.SqlError({ cause, message: "Failed to prepare statement" })
-      })
-    )
-  const orUnprepared = <A>(
-    sql: string,
-    params: ReadonlyArray<unknown>,
-    prepared: Effect.Effect<A, SqlError.SqlError>,
-    adapt: (rows: ReadonlyArray<SqlConnection.Row>) => A
-  ): Effect.Effect<A, SqlError.SqlError> =>
-    Effect.catchAll(prepared, (error) =>
-      isUnprepared(error) ? Effect.map(executeUnprepared(sql, params, undefined), adapt) : Effect.fail(error)
-    )
+const connect = (db: Sqlite.Database): SteadyConnection => {
+  const prepared = new Map<string, Sqlite.Statement<Array<unknown>, Row>>()
+
+  const prepare = (sql: string): Sqlite.Statement<Array<unknown>, Row> => {
+    const known = prepared.get(sql)
+    const statement = known ?? db.prepare<Array<unknown>, Row>(sql)
+    if (known !== undefined) prepared.delete(sql)
+    else if (prepared.size >= statementsKept)
+      for (const oldest of prepared.keys()) {
+        prepared.delete(oldest)
+        break
+      }
+    prepared.set(sql, statement)
+    return statement
+  }
+
+  const rowsOf = (
+    statement: Sqlite.Statement<Array<unknown>, Row>,
+    params: ReadonlyArray<unknown>
+  ): ReadonlyArray<Row> => {
+    if (statement.reader) return statement.all(...params)
+    statement.run(...params)
+    return []
+  }
+
+  const attempt = <A>(run: () => A): Effect.Effect<A, SqlError.SqlError> =>
+    Effect.suspend(() => {
+      try {
+        return Effect.succeed(run())
+      } catch (cause) {
+        return Effect.fail(new SqlError.SqlError({ cause, message: "Failed to execute statement" }))
+      }
+    })
+
   return {
     execute: (sql, params, transformRows) =>
-      orUnprepared(sql, params, connection.execute(sql, params, undefined), (rows) =>
-        transformRows === undefined ? rows : transformRows(rows)
-      ),
-    executeRaw: (sql, params) => orUnprepared(sql, params, connection.executeRaw(sql, params), (rows): unknown => rows),
+      attempt(() => {
+        const rows = rowsOf(prepare(sql), params)
+        return transformRows === undefined ? rows : transformRows(rows)
+      }),
+    executeRaw: (sql, params) =>
+      attempt((): unknown => {
+        const statement = prepare(sql)
+        return statement.reader ? statement.all(...params) : statement.run(...params)
+      }),
     executeValues: (sql, params) =>
-      orUnprepared(sql, params, connection.executeValues(sql, params), (rows) => rows.map((row) => Object.values(row))),
-    executeStream: (sql, params, transformRows) => connection.executeStream(sql, params, transformRows),
-    executeUnprepared
+      attempt(() => rowsOf(prepare(sql), params).map((row): ReadonlyArray<unknown> => Object.values(row))),
+    executeUnprepared: (sql, params, transformRows) =>
+      attempt(() => {
+        const rows = rowsOf(db.prepare<Array<unknown>, Row>(sql), params)
+        return transformRows === undefined ? rows : transformRows(rows)
+      }),
+    executeStream: () => Stream.dieMessage("a database that answers at once has nothing to stream"),
+    runNow: (sql) => {
+      try {
+        prepare(sql).run()
+        return null
+      } catch (cause) {
+        return new SqlError.SqlError({ cause, message: "Failed to execute statement" })
+      }
+    }
   }
 }
 
 /** Opens a file for as long as the scope lives. What the driver throws then, it throws as a defect. */
-export const open = (config: SqliteClient.SqliteClientConfig) =>
+export const open = (
+  config: SqliteClient.SqliteClientConfig
+): Effect.Effect<
+  { readonly client: SqlClient.SqlClient; readonly connection: SteadyConnection },
+  never,
+  Scope.Scope | Reactivity
+> =>
   Effect.gen(function* () {
-    const client = yield* SqliteClient.make(config)
-    return { client, connection: steady(yield* client.reserve) }
+    const db = yield* Effect.acquireRelease(
+      Effect.sync(() => new Sqlite(config.filename, { readonly: config.readonly === true })),
+      (opened) => Effect.sync(() => opened.close())
+    )
+    if (config.disableWAL !== true) db.pragma("journal_mode = WAL")
+    const connection = connect(db)
+    const client = yield* SqlClient.make({
+      acquirer: Effect.succeed(connection),
+      compiler: Statement.makeCompilerSqlite(),
+      spanAttributes: [["db.system.name", "sqlite"]]
+    })
+    return { client, connection }
   })

@@ -1,10 +1,10 @@
-import { type SqlClient, type SqlConnection, SqlError } from "@effect/sql"
-import { Cause, Chunk, Context, Effect, Exit } from "effect"
-import * as Synchronous from "../../fibers/Synchronous.js"
+import { type SqlClient, SqlError } from "@effect/sql"
+import { Cause, Chunk, Effect, Exit } from "effect"
 import { StateCorrupt, StateDbReplaced, type StateError } from "../../services/state/StateError.js"
 import type { Loss } from "./DatabaseFile.js"
 import * as DirectClient from "./DirectClient.js"
 import { isBusy, isFatal, stateError } from "./SqliteFailure.js"
+import type { SteadyConnection } from "./SteadyConnection.js"
 import type { Outcome, WriteRequest } from "./WriteRequest.js"
 
 /**
@@ -25,8 +25,6 @@ const again = (requests: ReadonlyArray<WriteRequest>, busy: boolean): Remainder 
 export const ofLoss = (operation: string, { detail, kind }: Loss): StateError =>
   kind === "replaced" ? new StateDbReplaced({ operation, detail }) : new StateCorrupt({ operation, detail })
 
-const failureOf = (exit: Outcome): unknown => (Exit.isSuccess(exit) ? null : Cause.squash(exit.cause))
-
 const sqlErrorOf = (outcome: Outcome): SqlError.SqlError | null =>
   Exit.isSuccess(outcome)
     ? null
@@ -38,7 +36,7 @@ const sqlErrorOf = (outcome: Outcome): SqlError.SqlError | null =>
  */
 export const make = (options: {
   readonly client: SqlClient.SqlClient
-  readonly connection: SqlConnection.Connection
+  readonly connection: SteadyConnection
   readonly committed: () => void
   readonly lost: () => Loss | null
 }) =>
@@ -50,17 +48,13 @@ export const make = (options: {
         ? Effect.succeed(options.connection)
         : Effect.dieMessage("a statement of a write step ran outside of its transaction")
     )
-    const statement = (sql: string) =>
-      Effect.map(
-        Synchronous.capture(Context.empty())(options.connection.execute(sql, [], undefined)),
-        (run) => () => failureOf(run())
-      )
-    const begin = yield* statement("BEGIN IMMEDIATE")
-    const commit = yield* statement("COMMIT")
-    const rollback = yield* statement("ROLLBACK")
-    const savepoint = yield* statement("SAVEPOINT step")
-    const release = yield* statement("RELEASE step")
-    const rollbackStep = yield* statement("ROLLBACK TO step")
+    const statement = (sql: string) => () => options.connection.runNow(sql)
+    const begin = statement("BEGIN IMMEDIATE")
+    const commit = statement("COMMIT")
+    const rollback = statement("ROLLBACK")
+    const savepoint = statement("SAVEPOINT step")
+    const release = statement("RELEASE step")
+    const rollbackStep = statement("ROLLBACK TO step")
 
     let commitNanos = 0n
     const sliceNanos = (): bigint =>

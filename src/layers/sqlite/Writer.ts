@@ -1,4 +1,4 @@
-import type { SqlClient, SqlConnection, SqlError } from "@effect/sql"
+import type { SqlClient, SqlError } from "@effect/sql"
 import { Context, Effect, type ParseResult, Random, type Scope } from "effect"
 import * as Synchronous from "../../fibers/Synchronous.js"
 import * as Turn from "../../fibers/Turn.js"
@@ -6,6 +6,7 @@ import { type Patience, type Step, Transaction } from "../../services/state/Data
 import { type StateError, StateUnknown } from "../../services/state/StateError.js"
 import type { Loss } from "./DatabaseFile.js"
 import { translated } from "./SqliteFailure.js"
+import type { SteadyConnection } from "./SteadyConnection.js"
 import { WriteRequest } from "./WriteRequest.js"
 import * as WriteTransaction from "./WriteTransaction.js"
 
@@ -34,7 +35,7 @@ export interface Writer {
  */
 export const make = (options: {
   readonly client: SqlClient.SqlClient
-  readonly connection: SqlConnection.Connection
+  readonly connection: SteadyConnection
   /** Waited for before each transaction. */
   readonly room: Effect.Effect<void>
   /** Told after each transaction. */
