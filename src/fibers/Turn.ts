@@ -299,7 +299,7 @@ export const workerRunner = <R = never>(): Effect.Effect<
 export const warnOnKeyMismatch = (where: "dispatch" | "tool submit", expected: string): Effect.Effect<void> =>
   Effect.flatMap(FiberRef.get(facts.identityRef), (identity) => {
     const bound = Field.valueOrNull(identity.sessionKey)
-    return bound === expected
+    return (bound ?? "") === expected
       ? Effect.void
       : Effect.logWarning("bound session key differs from the key given").pipe(
           Effect.annotateLogs({ where, bound: bound ?? "none", expected })

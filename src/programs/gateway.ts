@@ -28,27 +28,39 @@ import { ApiServer } from "../services/api/ApiServer.js"
 import { Config } from "../services/operation/Config.js"
 import { Drain } from "../services/operation/Drain.js"
 import { Home } from "../services/operation/Home.js"
+import { Jobs } from "../services/schedule/Jobs.js"
 import { type SettingIssue, Settings } from "../services/operation/Settings.js"
 import { version } from "../services/operation/Version.js"
 import { agency } from "./agency.js"
 import * as state from "./state.js"
+import { scheduling } from "./scheduling.js"
 import { stores } from "./stores.js"
 
 /** What the gateway is: the agent, its conversations and its state. Needs what `edges.foundation` gives; surfaces go on top. */
-export const layer = agency.pipe(
+export const layer = scheduling.pipe(
+  Layer.provideMerge(agency),
   Layer.provideMerge(stores),
   Layer.provideMerge(Layer.mergeAll(Readiness.layer, Ids.layer))
 )
 
-const health = Health.layer({
-  version,
-  jobs: Effect.succeed({ scheduled: 0, next: null }),
-  paused: Effect.succeed(false)
-})
+const health = Layer.unwrapEffect(
+  Effect.map(Jobs, (jobs) =>
+    Health.layer({
+      version,
+      jobs: Effect.catchAll(jobs.summary, (error) =>
+        Effect.as(Effect.logWarning("the jobs could not be counted", error), { scheduled: 0, next: null })
+      ),
+      paused: Effect.succeed(false)
+    })
+  )
+)
 
 /** What the gateway touches. A test exchanges `foundation` for a database in memory and a scripted model, and `surfaces` for one in memory. */
 export const edges = {
-  foundation: Layer.mergeAll(ModelRoute.layer.pipe(Layer.provide(Ids.layer)), state.shared),
+  foundation: Layer.mergeAll(
+    Layer.merge(ModelRoute.layer, ModelRoute.routes).pipe(Layer.provide(Ids.layer)),
+    state.shared
+  ),
   surfaces: (options: { readonly pageDirectory: string }) =>
     HttpServer.layer(options).pipe(
       Layer.provideMerge(health),

@@ -4,6 +4,11 @@ import * as ApprovalStore from "../layers/sqlite/ApprovalStore.js"
 import * as ChannelDirectory from "../layers/sqlite/ChannelDirectory.js"
 import * as CompactionStore from "../layers/sqlite/CompactionStore.js"
 import * as DelegationStore from "../layers/sqlite/DelegationStore.js"
+import * as Incidents from "../layers/sqlite/Incidents.js"
+import * as JobStore from "../layers/sqlite/JobStore.js"
+import * as Notepad from "../layers/sqlite/Notepad.js"
+import * as Occurrences from "../layers/sqlite/Occurrences.js"
+import * as Responses from "../layers/sqlite/Responses.js"
 import * as GatewayAddress from "../layers/sqlite/GatewayAddress.js"
 import * as HomeChannels from "../layers/sqlite/HomeChannels.js"
 import * as Inbox from "../layers/sqlite/Inbox.js"
@@ -27,5 +32,10 @@ export const stores = Layer.mergeAll(
   HomeChannels.layer,
   ChannelDirectory.layer,
   Pairing.layer,
-  GatewayAddress.layer
+  GatewayAddress.layer,
+  JobStore.layer,
+  Occurrences.layer,
+  Incidents.layer,
+  Notepad.layer,
+  Responses.layer
 )

@@ -3,6 +3,7 @@ import { Context, Effect, Layer, Ref } from "effect"
 import * as Backend from "../layers/models/scripted/Backend.js"
 import type { StepInput } from "../layers/models/scripted/Script.js"
 import { type ModelBackendService, ModelError, type ModelRequest, ModelRoute } from "../services/agent/ModelRoute.js"
+import { ModelRoutes } from "../services/agent/ModelRoutes.js"
 
 export {
   call,
@@ -58,13 +59,17 @@ export const scriptedBackend = (
 /** The model of a program under test, with a record of what it was asked. */
 export const scriptedModel = (
   steps: ReadonlyArray<StepInput> | ((request: ModelRequest) => StepInput)
-): Layer.Layer<ModelRoute | ScriptedModel> =>
+): Layer.Layer<ModelRoute | ModelRoutes | ScriptedModel> =>
   Layer.effectContext(
-    Effect.map(scriptedBackend(steps), (backend) =>
-      Context.make(ModelRoute, {
-        primary: backend.name,
-        contextWindow: backend.contextWindow,
-        stream: backend.stream
-      }).pipe(Context.add(ScriptedModel, { requests: backend.requests }))
-    )
+    Effect.map(scriptedBackend(steps), (backend) => {
+      const route = { contextWindow: backend.contextWindow, stream: backend.stream }
+      return Context.make(ModelRoute, { ...route, primary: backend.name }).pipe(
+        Context.add(ModelRoutes, {
+          // Whatever a job is pinned to, the script speaks for it.
+          over: ({ model, provider }) => Effect.succeed({ ...route, primary: { provider, model } }),
+          missing: () => null
+        }),
+        Context.add(ScriptedModel, { requests: backend.requests })
+      )
+    })
   )

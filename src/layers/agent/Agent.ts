@@ -73,7 +73,7 @@ const addUsage = (a: TokenUsage, b: TokenUsage | null): TokenUsage =>
       }
 
 const make = Effect.gen(function* () {
-  const route = yield* ModelRoute
+  const configured = yield* ModelRoute
   const toolbox = yield* Toolbox
   const prompts = yield* Prompt
   const transcript = yield* Transcript
@@ -88,6 +88,7 @@ const make = Effect.gen(function* () {
 
   const run = Effect.fn("Agent.run")(function* (task: AgentTask) {
     const turn = yield* Turn.current
+    const route = task.route ?? configured
     const sessionId = task.session.id
     const place = {
       sessionKey: Field.valueOrNull(turn.identity.sessionKey) ?? "",

@@ -72,10 +72,12 @@ const make = Effect.gen(function* () {
   const rules: Toolset.ToolsetRules = {
     disabled: settings.disabledToolsets,
     delegates: settings.delegation.defaultToolsets,
-    maxSpawnDepth: settings.delegation.maxSpawnDepth
+    maxSpawnDepth: settings.delegation.maxSpawnDepth,
+    cron: { memory: settings.cron.memory, scheduling: settings.cron.allowAgentScheduling }
   }
 
-  const toolsOf = (turn: Turn.Turn) => Effect.map(registry.all, (all) => Toolset.offered(all, turn, rules))
+  const toolsOf = (turn: Turn.Turn) =>
+    Effect.zipWith(registry.all, Toolset.Granted, (all, granted) => Toolset.offered(all, turn, rules, granted))
 
   const preview = (text: string): string =>
     redactor

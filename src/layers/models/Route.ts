@@ -11,6 +11,7 @@ import {
   type ModelRequest,
   ModelRoute
 } from "../../services/agent/ModelRoute.js"
+import { ModelRoutes } from "../../services/agent/ModelRoutes.js"
 import { type ModelBackend, Settings } from "../../services/operation/Settings.js"
 import * as Backend from "./Backend.js"
 import { type ModelLimits, standard } from "./Limits.js"
@@ -141,16 +142,21 @@ const distinct = (primary: ModelBackend, fallbacks: ReadonlyArray<ModelBackend>)
       !sameBackend(primary, fallback) && !fallbacks.slice(0, index).some((earlier) => sameBackend(earlier, fallback))
   )
 
-const fromSettings = (limits: ModelLimits) =>
+const over = (
+  limits: ModelLimits,
+  settings: typeof Settings.Service,
+  primary: ModelBackend,
+  fallbacks: ReadonlyArray<ModelBackend>
+) =>
   Effect.gen(function* () {
-    const settings = yield* Settings
     const backend = (model: ModelBackend) => Backend.make({ backend: model, limits, timezone: settings.timezone })
-    return yield* make(
-      yield* backend(settings.model),
-      yield* Effect.forEach(distinct(settings.model, settings.fallbacks), backend),
-      { maxRetries: settings.agent.apiMaxRetries }
-    )
+    return yield* make(yield* backend(primary), yield* Effect.forEach(distinct(primary, fallbacks), backend), {
+      maxRetries: settings.agent.apiMaxRetries
+    })
   })
+
+const fromSettings = (limits: ModelLimits) =>
+  Effect.flatMap(Settings, (settings) => over(limits, settings, settings.model, settings.fallbacks))
 
 /** The model of the settings, under other limits than the standard ones. */
 export const layerWith = (limits: ModelLimits): Layer.Layer<ModelRoute, never, Settings | Backend.BackendNeeds> =>
@@ -158,3 +164,16 @@ export const layerWith = (limits: ModelLimits): Layer.Layer<ModelRoute, never, S
 
 /** The model of the settings. */
 export const layer: Layer.Layer<ModelRoute, never, Settings | Backend.BackendNeeds> = layerWith(standard)
+
+/** Routes over any backends, for what is pinned to one. */
+export const routes: Layer.Layer<ModelRoutes, never, Settings | Backend.BackendNeeds> = Layer.effect(
+  ModelRoutes,
+  Effect.gen(function* () {
+    const settings = yield* Settings
+    const context = yield* Effect.context<Backend.BackendNeeds>()
+    return ModelRoutes.of({
+      over: (primary, fallbacks) => Effect.provide(over(standard, settings, primary, fallbacks), context),
+      missing: Backend.missing
+    })
+  })
+)

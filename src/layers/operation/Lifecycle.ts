@@ -3,9 +3,10 @@ import { Clock, Effect, Layer } from "effect"
 import process from "node:process"
 import { ApiServer } from "../../services/api/ApiServer.js"
 import { Conversations } from "../../services/conversation/Conversations.js"
-import { Drain } from "../../services/operation/Drain.js"
+import { Drain, type WorkKind } from "../../services/operation/Drain.js"
 import { GatewayAddress, GatewayAddresses } from "../../services/operation/GatewayAddress.js"
 import { Settings } from "../../services/operation/Settings.js"
+import { Scheduler } from "../../services/schedule/Scheduler.js"
 import { version } from "../../services/operation/Version.js"
 import * as Opening from "./Opening.js"
 
@@ -23,13 +24,36 @@ const begin = Effect.gen(function* () {
   return address
 })
 
-/** Refuses new work, gives what runs its time, interrupts what is left so that the next start resumes it. */
+/** Chats get their time and scheduled runs theirs, side by side; what is left is cut: a turn is resumed, a run is over. */
+const drained = Effect.gen(function* () {
+  const conversations = yield* Conversations
+  const scheduler = yield* Scheduler
+  const drain = yield* Drain
+  const settings = yield* Settings
+  const within = (kinds: ReadonlyArray<WorkKind>, seconds: number, cut: Effect.Effect<void>) =>
+    Effect.flatMap(drain.idle(kinds).pipe(Effect.timeoutOption(`${seconds} seconds`)), (finished) =>
+      finished._tag === "Some"
+        ? Effect.void
+        : Effect.zipRight(
+            drain.markCut,
+            Effect.asVoid(cut.pipe(Effect.disconnect, Effect.timeoutOption(`${interruptSeconds} seconds`)))
+          )
+    )
+  yield* Effect.all(
+    [
+      within(["turn", "delegate", "api"], settings.gateway.chatDrainSeconds, conversations.interruptAll),
+      within(["cron"], settings.gateway.otherDrainSeconds, scheduler.stop)
+    ],
+    { concurrency: "unbounded", discard: true }
+  )
+})
+
+/** Refuses new work, gives what runs its time, interrupts what is left. */
 const end = (address: GatewayAddress) =>
   Effect.gen(function* () {
     const addresses = yield* GatewayAddresses
-    const conversations = yield* Conversations
+    const scheduler = yield* Scheduler
     const drain = yield* Drain
-    const settings = yield* Settings
     yield* drain.begin({ restart: false })
     const items = yield* drain.items
     if (items.length > 0) {
@@ -37,14 +61,9 @@ const end = (address: GatewayAddress) =>
       yield* addresses
         .publish(new GatewayAddress({ ...address, state: "draining" }))
         .pipe(Effect.catchAll((error) => Effect.logWarning("the drain could not be announced", error)))
-      const finished = yield* drain
-        .idle(["turn", "delegate", "api"])
-        .pipe(Effect.timeoutOption(`${settings.gateway.chatDrainSeconds} seconds`))
-      if (finished._tag === "None") {
-        yield* drain.markCut
-        yield* conversations.interruptAll.pipe(Effect.disconnect, Effect.timeoutOption(`${interruptSeconds} seconds`))
-      }
+      yield* drained
     }
+    yield* scheduler.stop
     yield* addresses
       .withdraw(address.pid)
       .pipe(Effect.catchAll((error) => Effect.logWarning("the address could not be withdrawn", error)))

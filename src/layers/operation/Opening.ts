@@ -3,17 +3,20 @@ import { Effect, Layer } from "effect"
 import { Conversations } from "../../services/conversation/Conversations.js"
 import { Delivery } from "../../services/delivery/Delivery.js"
 import { Readiness } from "../../services/operation/Readiness.js"
+import { Scheduler } from "../../services/schedule/Scheduler.js"
 
 /** Deliveries first: from then on a row that is `sending` is this process's own. `unclean`: the last process did not end by itself. */
 export const open = (options: { readonly unclean: boolean }) =>
   Effect.gen(function* () {
     const conversations = yield* Conversations
     const delivery = yield* Delivery
+    const scheduler = yield* Scheduler
     const readiness = yield* Readiness
     const deliveries = yield* delivery.recover
+    const runs = yield* scheduler.recover
     const turns = yield* conversations.recover(options)
     if (options.unclean)
-      yield* Effect.logInfo("recovered from an unclean end").pipe(Effect.annotateLogs({ ...deliveries, ...turns }))
+      yield* Effect.logInfo("recovered from an unclean end").pipe(Effect.annotateLogs({ deliveries, runs, turns }))
     yield* readiness.open
   })
 

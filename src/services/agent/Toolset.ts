@@ -1,4 +1,5 @@
 /** Which tools a turn is offered (gateway.md 7.2, 8.1; decision 23). Pure. */
+import { Context } from "effect"
 import * as CronMarker from "../../fibers/CronMarker.js"
 import type { Turn } from "../../fibers/Turn.js"
 
@@ -14,12 +15,35 @@ export interface ToolsetRules {
   /** The ceiling of a delegate; empty takes terminal, file and web. */
   readonly delegates: ReadonlyArray<string>
   readonly maxSpawnDepth: number
+  readonly cron: { readonly memory: boolean; readonly scheduling: boolean }
 }
 
-const isOffered = (toolset: string, turn: Turn, rules: ToolsetRules): boolean => {
+/** The toolsets that a job names for its runs; null takes what a scheduled run gets. A delegate's are its own. */
+export class Granted extends Context.Reference<Granted>()("hermes/agent/Granted", {
+  defaultValue: (): ReadonlyArray<string> | null => null
+}) {}
+
+const isExternal = (toolset: string): boolean => toolset.startsWith("mcp")
+
+/** Servers outside come along, unless the job picks among them or wants none (cron-delivery.md 3.5). */
+const isGranted = (toolset: string, granted: ReadonlyArray<string>): boolean =>
+  granted.includes(toolset) || (isExternal(toolset) && !granted.some((name) => name === "no_mcp" || isExternal(name)))
+
+const isInCron = (toolset: string, rules: ToolsetRules, granted: ReadonlyArray<string> | null): boolean => {
+  if (toolset === "cronjob" && !rules.cron.scheduling) return false
+  if (toolset === "memory" && !rules.cron.memory) return false
+  return granted === null ? !notInCron.includes(toolset) : isGranted(toolset, granted)
+}
+
+const isOffered = (
+  toolset: string,
+  turn: Turn,
+  rules: ToolsetRules,
+  granted: ReadonlyArray<string> | null
+): boolean => {
   if (rules.disabled.includes(toolset)) return false
   if (toolset === "delegation" && turn.depth >= rules.maxSpawnDepth) return false
-  if (CronMarker.isCron(turn.marker) && notInCron.includes(toolset)) return false
+  if (CronMarker.isCron(turn.marker) && !isInCron(toolset, rules, turn.depth === 0 ? granted : null)) return false
   if (turn.depth === 0) return true
   return (rules.delegates.length === 0 ? delegateDefault : rules.delegates).includes(toolset)
 }
@@ -28,5 +52,6 @@ const isOffered = (toolset: string, turn: Turn, rules: ToolsetRules): boolean =>
 export const offered = <A extends { readonly toolset: string }>(
   all: ReadonlyArray<A>,
   turn: Turn,
-  rules: ToolsetRules
-): ReadonlyArray<A> => all.filter((tool) => isOffered(tool.toolset, turn, rules))
+  rules: ToolsetRules,
+  granted: ReadonlyArray<string> | null
+): ReadonlyArray<A> => all.filter((tool) => isOffered(tool.toolset, turn, rules, granted))

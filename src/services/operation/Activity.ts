@@ -96,6 +96,15 @@ export const ActivityEvent = Schema.Union(
     messageId: Schema.Number,
     rows: Schema.Number
   }),
+  /** A run of a job begins, and what became of it: one of the statuses of a run. */
+  Schema.TaggedStruct("cron.started", { ...at, jobId: Schema.String, runId: Schema.String, name: Schema.String }),
+  Schema.TaggedStruct("cron.ended", {
+    ...at,
+    jobId: Schema.String,
+    runId: Schema.String,
+    name: Schema.String,
+    status: Schema.String
+  }),
   Schema.TaggedStruct("session.changed", { ...at, sessionKey: Schema.String, sessionId: Schema.String }),
   Schema.TaggedStruct("gateway.state", { ...at, state: Schema.String })
 )

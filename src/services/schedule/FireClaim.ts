@@ -1,4 +1,5 @@
-import { Context, type Effect, Schema } from "effect"
+import type { SqlError } from "@effect/sql"
+import { Context, type Effect, type ParseResult, Schema } from "effect"
 import type { Step } from "../state/Database.js"
 import type { StateError } from "../state/StateError.js"
 import { JobNumber, type RunStatus } from "./Job.js"
@@ -72,12 +73,14 @@ export class FireClaims extends Context.Tag("hermes/schedule/FireClaims")<
     readonly start: (claimed: ReadonlyArray<Claimed>) => Effect.Effect<ReadonlyArray<FireClaim>, StateError>
     /** The check alone, to put before other steps of the same transaction: it fails the whole step when the claim is lost. */
     readonly guard: (claim: FireClaim) => Step<void, ClaimLost>
+    /** The transcript of the run, so that it can be closed when the run is found dead. */
+    readonly noteSession: (claim: FireClaim, sessionId: string) => Step<void>
     /** Runs `step` only while the claim is ours, in the same transaction as the check. */
     readonly fenced: <A, E>(
       claim: FireClaim,
       operation: string,
       step: Step<A, E>
-    ) => Effect.Effect<A, E | ClaimLost | StateError>
+    ) => Effect.Effect<A, ClaimLost | StateError | Exclude<E, SqlError.SqlError | ParseResult.ParseError>>
     /** Ends the run: its row, its job's record and whatever `along` adds, exactly once. */
     readonly record: (
       claim: FireClaim,
@@ -86,8 +89,8 @@ export class FireClaims extends Context.Tag("hermes/schedule/FireClaims")<
     ) => Effect.Effect<void, ClaimLost | StateError>
     /** Gives claims back unused at an orderly end: they are claimed anew at the next start as if for the first time. */
     readonly release: (claimed: ReadonlyArray<Claimed>) => Effect.Effect<void, StateError>
-    /** Renews the leases of all that this process holds; answers the claims that it has lost. Writes nothing when it holds none. */
-    readonly beat: Effect.Effect<ReadonlyArray<OccurrenceId>, StateError>
+    /** Renews the gateway's lease and those of the runs that are held; answers the runs that are somebody else's by now. */
+    readonly beat: (held: ReadonlyArray<FireClaim>) => Effect.Effect<ReadonlyArray<OccurrenceId>, StateError>
     /**
      * Once at boot, by whoever holds the home's lock: the gateway before is dead, so its leases end now. What it had
      * claimed is claimed once more under the rules of lateness; what it had begun is unknown.

@@ -1,0 +1,175 @@
+/** Scripts of jobs as processes (cron-delivery.md 3.7): contained, a group of their own, ended as a whole tree. */
+import { FileSystem, Path } from "@effect/platform"
+import { Effect, Layer, Option } from "effect"
+import { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
+import * as ChildEnvironment from "../../fibers/ChildEnvironment.js"
+import { Redactor } from "../../services/delivery/Redactor.js"
+import { Ids } from "../../services/operation/Ids.js"
+import { Settings } from "../../services/operation/Settings.js"
+import { ScriptFailed, type ScriptRequest, ScriptRefused, Scripts } from "../../services/schedule/Script.js"
+import { type HeadTail, readable } from "../../services/shell/Output.js"
+import * as Child from "./process/Child.js"
+import * as Pipes from "./process/Pipes.js"
+import * as ProcessTree from "./process/ProcessTree.js"
+
+/** By this name in its environment a process is known to belong to a run, wherever it went. */
+const tokenName = "HERMES_COMMAND_TOKEN"
+const graceMillis = 1_000
+const limitMillis = 4_000
+/** What it started may hold its output open; after this it is read no longer. */
+const drainBound = "5 seconds"
+const longestError = 16_000
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+
+/** The last line that is not empty says `{"wakeAgent": false}`. */
+const wakesAgent = (stdout: string): boolean => {
+  const last = stdout.trimEnd().split("\n").at(-1)?.trim() ?? ""
+  if (!last.startsWith("{")) return true
+  try {
+    const value: unknown = JSON.parse(last)
+    return !(typeof value === "object" && value !== null && "wakeAgent" in value && value.wakeAgent === false)
+  } catch {
+    return true
+  }
+}
+
+const make = Effect.gen(function* () {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const settings = yield* Settings
+  const ambient = yield* AmbientEnvironment
+  const redactor = yield* Redactor
+  const ids = yield* Ids
+  const pipes = yield* Pipes.make
+  const folder = path.join(settings.home, "scripts")
+
+  const locate = (name: string): Effect.Effect<string, ScriptRefused> => {
+    const refuse = (detail: string) => new ScriptRefused({ path: name, detail })
+    if (name.includes("\0") || name.trim() === "") return refuse("is no path")
+    if (path.isAbsolute(name) || name.startsWith("~"))
+      return refuse(`must be relative to ${folder}: a job runs scripts from there only`)
+    return Effect.gen(function* () {
+      const root = yield* fs.realPath(folder)
+      const file = yield* fs.realPath(path.join(folder, name))
+      if (!file.startsWith(`${root}${path.sep}`)) return yield* refuse(`leads out of ${folder}`)
+      const info = yield* fs.stat(file)
+      return info.type === "File" ? file : yield* refuse("is no file")
+    }).pipe(
+      Effect.catchTags({
+        SystemError: () => refuse(`there is no such file in ${folder}`),
+        BadArgument: () => refuse("is no path")
+      })
+    )
+  }
+
+  const interpreterOf = (file: string): ReadonlyArray<string> =>
+    /\.(?:sh|bash)$/.test(file) ? ["bash"] : /\.(?:mjs|cjs|js)$/.test(file) ? [process.execPath] : ["python3"]
+
+  const clean = (text: string): string => redactor.text(readable(text)).trim()
+
+  const textOf = (output: HeadTail): string => {
+    const { head, omitted, tail } = output.read()
+    return omitted === 0 ? clean(head) : `${clean(head)}\n[… ${omitted} bytes left out …]\n${clean(tail)}`
+  }
+
+  const endTree = (child: Child.Child, token: string) =>
+    Effect.flatMap(
+      ProcessTree.end({ pid: child.pid, token: `${tokenName}=${token}` }, { graceMillis, limitMillis }),
+      (left) =>
+        left.length === 0
+          ? Effect.void
+          : Effect.logWarning("processes of a script could not be ended").pipe(
+              Effect.annotateLogs({ pids: left.join(", ") })
+            )
+    )
+
+  const run = (request: ScriptRequest) =>
+    Effect.gen(function* () {
+      const file = yield* locate(request.path)
+      const token = yield* ids.next("call")
+      const errors = path.join(yield* fs.makeTempDirectoryScoped({ prefix: "hermes-script-" }), "stderr")
+      const environment = yield* ChildEnvironment.make({
+        home: settings.home,
+        passthrough: settings.terminal.envPassthrough,
+        overrides: { [tokenName]: token }
+      })
+      const words = [...interpreterOf(file), file].map(quoted).join(" ")
+      const fail = (
+        reason: ScriptFailed["reason"],
+        detail: string,
+        exitCode: number | null,
+        stdout: string,
+        stderr: string
+      ) => new ScriptFailed({ path: request.path, reason, exitCode, stdout, stderr, detail })
+      return yield* Effect.acquireUseRelease(
+        Effect.flatMap(pipes.take, (pipe) =>
+          Child.start({
+            shell: "/bin/sh",
+            command: `exec ${words} 2> ${quoted(errors)}`,
+            directory: request.workdir ?? folder,
+            environment,
+            pipe
+          })
+        ),
+        (child) =>
+          Effect.gen(function* () {
+            const seconds = settings.cron.scriptTimeoutSeconds
+            const ended = yield* seconds === 0
+              ? Effect.asSome(child.ended)
+              : Effect.timeoutOption(child.ended, `${seconds} seconds`)
+            if (Option.isNone(ended)) yield* endTree(child, token)
+            yield* Effect.timeoutOption(child.closed, drainBound)
+            const stdout = textOf(child.output)
+            const stderr = yield* fs.readFileString(errors).pipe(
+              Effect.map((text) => clean(text.slice(-longestError))),
+              Effect.orElseSucceed(() => "")
+            )
+            if (Option.isNone(ended))
+              return yield* fail("timeout", `it did not end within ${seconds} s and was ended`, null, stdout, stderr)
+            const { code, signal } = ended.value
+            if (signal !== null) return yield* fail("signal", `it was ended by ${signal}`, null, stdout, stderr)
+            if (code !== 0) return yield* fail("exit", `it ended with code ${code}`, code, stdout, stderr)
+            return { stdout, stderr, wakeAgent: wakesAgent(stdout) }
+          }),
+        (child) => Effect.zipRight(child.hasEnded() ? Effect.void : endTree(child, token), child.release)
+      )
+    }).pipe(
+      Effect.scoped,
+      Effect.provideService(AmbientEnvironment, ambient),
+      Effect.catchTags({
+        ShellUnavailable: (error) =>
+          new ScriptFailed({
+            path: request.path,
+            reason: "spawn",
+            exitCode: null,
+            stdout: "",
+            stderr: "",
+            detail: error.message
+          }),
+        SystemError: (error) =>
+          new ScriptFailed({
+            path: request.path,
+            reason: "spawn",
+            exitCode: null,
+            stdout: "",
+            stderr: "",
+            detail: error.message
+          }),
+        BadArgument: (error) =>
+          new ScriptFailed({
+            path: request.path,
+            reason: "spawn",
+            exitCode: null,
+            stdout: "",
+            stderr: "",
+            detail: error.message
+          })
+      })
+    )
+
+  return Scripts.of({ locate, run })
+})
+
+/** Scripts of the home's `scripts` folder: `.sh` by bash, `.js` by this Node, anything else by Python. */
+export const layer = Layer.scoped(Scripts, make)

@@ -1,0 +1,501 @@
+/** The one firing path (cron-delivery.md 3.1): run, save, deliver, record, let go, in this order and each step fenced. */
+import { FileSystem } from "@effect/platform"
+import { Cause, Clock, Effect, Exit, Layer, Schedule as Pace } from "effect"
+import * as CronMarker from "../../fibers/CronMarker.js"
+import * as DeliveryOrigin from "../../fibers/DeliveryOrigin.js"
+import * as Presence from "../../fibers/Presence.js"
+import * as SessionIdentity from "../../fibers/SessionIdentity.js"
+import * as Turn from "../../fibers/Turn.js"
+import { TurnStore } from "../../services/conversation/TurnStore.js"
+import { Redactor } from "../../services/delivery/Redactor.js"
+import type { Route } from "../../services/delivery/TargetResolver.js"
+import { Activity } from "../../services/operation/Activity.js"
+import { Ids } from "../../services/operation/Ids.js"
+import { Milestone } from "../../services/operation/Milestone.js"
+import { Settings } from "../../services/operation/Settings.js"
+import * as FailureText from "../../services/schedule/FailureText.js"
+import {
+  type Claimed,
+  ClaimLost,
+  type FireClaim,
+  FireClaims,
+  type RunEnding
+} from "../../services/schedule/FireClaim.js"
+import { Incidents } from "../../services/schedule/Incident.js"
+import type { Job } from "../../services/schedule/Job.js"
+import { JobRunner, type RunControl } from "../../services/schedule/JobRunner.js"
+import { JobStore, type StoredJob } from "../../services/schedule/JobStore.js"
+import { runId } from "../../services/schedule/Occurrence.js"
+import { Responses } from "../../services/schedule/Response.js"
+import * as Schedule from "../../services/schedule/Schedule.js"
+import * as ScheduleWords from "../../services/schedule/ScheduleWords.js"
+import * as Wrapper from "../../services/schedule/Wrapper.js"
+import { SessionStore } from "../../services/session/SessionStore.js"
+import { Transcript } from "../../services/session/Transcript.js"
+import { Database, type Step } from "../../services/state/Database.js"
+import type { StateError } from "../../services/state/StateError.js"
+import * as RunDelivery from "./RunDelivery.js"
+import * as RunDocument from "./RunDocument.js"
+import * as RunRetry from "./RunRetry.js"
+import * as RunWork from "./RunWork.js"
+
+/** How long a notice may take when the gateway is about to end. */
+const lastWordsBound = "3 seconds"
+const longestTitle = 60
+const recordAttempts = 6
+
+/** What is recorded of a run, without how its delivery went. */
+type Verdict = Pick<RunEnding, "error" | "reason" | "streak"> & { readonly status: RunEnding["status"] }
+
+const make = Effect.gen(function* () {
+  const settings = yield* Settings
+  const store = yield* JobStore
+  const claims = yield* FireClaims
+  const incidents = yield* Incidents
+  const responses = yield* Responses
+  const sessions = yield* SessionStore
+  const transcript = yield* Transcript
+  const turns = yield* TurnStore
+  const database = yield* Database
+  const activity = yield* Activity
+  const redactor = yield* Redactor
+  const milestone = yield* Milestone
+  const ids = yield* Ids
+  const fs = yield* FileSystem.FileSystem
+  const work = yield* RunWork.make
+  const post = yield* RunDelivery.make
+  const documents = yield* RunDocument.make
+  const retry = yield* RunRetry.make
+
+  /** Nobody in person, a scheduled run by its marker; what it says goes to the job's targets. */
+  const turnOf = (job: Job, claim: Claimed, route: Route, workingDirectory: string | null) =>
+    Effect.map(
+      ids.next("turn"),
+      (id) =>
+        new Turn.Turn(
+          {
+            id: Turn.TurnId.make(id),
+            parent: null,
+            depth: 0,
+            identity: SessionIdentity.cleared,
+            marker: CronMarker.cron({ job: job.id, run: runId(claim.occurrence), createdBy: job.createdBy }),
+            origin: DeliveryOrigin.targets(route.targets.map(({ address }) => address)),
+            presence: Presence.nobody("cron"),
+            asyncDelivery: false,
+            workingDirectory
+          },
+          { disableValidation: true }
+        )
+    )
+
+  const directoryOf = (job: Job) =>
+    job.workdir === null
+      ? Effect.succeed(null)
+      : Effect.flatMap(
+          Effect.orElseSucceed(fs.exists(job.workdir), () => false),
+          (exists) =>
+            exists
+              ? Effect.succeed(job.workdir)
+              : Effect.as(
+                  Effect.logWarning("a job's directory is not there; it runs without").pipe(
+                    Effect.annotateLogs({ job: job.id, workdir: job.workdir })
+                  ),
+                  null
+                )
+        )
+
+  /** Whoever lost the occurrence does nothing more. */
+  const gone = (error: ClaimLost, trace: RunWork.Trace) =>
+    Effect.zipRight(
+      Effect.sync(() => {
+        trace.settled = true
+      }),
+      Effect.logWarning(error.message)
+    )
+
+  const recorded = (claim: FireClaim, ending: RunEnding, trace: RunWork.Trace, along?: Step<void>) =>
+    Effect.tap(claims.record(claim, ending, along), () =>
+      Effect.sync(() => {
+        trace.settled = true
+      })
+    )
+
+  /** A run whose end was not written would keep its job from running for ever. */
+  const lastResort = (claim: FireClaim, trace: RunWork.Trace) =>
+    Effect.suspend(() =>
+      trace.settled
+        ? Effect.void
+        : claims
+            .record(claim, {
+              status: "error",
+              reason: "its end could not be recorded; see the log",
+              error: "its end could not be recorded; see the log",
+              deliveryError: null,
+              streak: "failure",
+              sessionId: trace.sessionId,
+              output: null
+            })
+            .pipe(
+              Effect.retry({ times: recordAttempts, schedule: Pace.exponential("1 second") }),
+              Effect.catchAll((error) => Effect.logError("a run stays open until the next start", error))
+            )
+    )
+
+  const streakAfter = (stored: StoredJob, verdict: Verdict): number =>
+    verdict.streak === "failure" ? stored.job.failureStreak + 1 : 0
+
+  const failureText = (
+    stored: StoredJob,
+    failure: FailureText.Failure,
+    verdict: Verdict,
+    note: string | null
+  ): string => {
+    const { job, schedule } = stored
+    const nudge = FailureText.nudge({
+      id: job.id,
+      recurring: schedule !== null && Schedule.isRecurring(schedule),
+      streak: streakAfter(stored, verdict),
+      threshold: settings.cron.failureNudgeThreshold
+    })
+    return [FailureText.summary(job.name, failure, settings.fallbacks.length > 0), note, nudge]
+      .filter((text) => text !== null)
+      .join("\n")
+  }
+
+  const verdictOf = (done: RunWork.Work): Verdict => {
+    switch (done._tag) {
+      case "Said":
+        return { status: "ok", reason: done.silent ? "it had nothing to report" : null, error: null, streak: "success" }
+      case "Quiet":
+        return { status: "ok", reason: done.reason, error: null, streak: "success" }
+      case "Blocked":
+        return { status: "blocked_config", reason: done.reason, error: done.reason, streak: "same" }
+      case "Empty":
+        return {
+          status: "error",
+          reason: "it has nothing to do any more",
+          error: "the job is empty",
+          streak: "failure"
+        }
+      case "Failed": {
+        const error = redactor.text(done.failure.detail)
+        return { status: "error", reason: error, error, streak: "failure" }
+      }
+    }
+  }
+
+  /** What people are told, and where; empty when nobody has to hear. */
+  const wordsOf = (
+    stored: StoredJob,
+    done: RunWork.Work,
+    verdict: Verdict,
+    plan: RunRetry.Plan
+  ): { readonly text: string; readonly lane: "result" | "failure" } | null => {
+    const { job } = stored
+    switch (done._tag) {
+      case "Said": {
+        if (done.silent) return null
+        const text = [done.text, done.warning].filter((part) => part !== null).join("\n\n")
+        const wraps = settings.cron.wrapResponse && !done.verbatim
+        return { lane: "result", text: wraps ? Wrapper.wrapped(job, text, { continuable: false }) : text }
+      }
+      case "Quiet":
+        return null
+      case "Blocked":
+        return stored.preflightAlerted
+          ? null
+          : {
+              lane: "failure",
+              text: `⚠ Job "${job.name}" cannot run: ${done.reason} It is not told again until it has run well.`
+            }
+      case "Empty":
+        return { lane: "failure", text: `⚠ Job "${job.name}" has nothing to do any more and is paused.` }
+      case "Failed":
+        return plan.quiet || done.mute
+          ? null
+          : { lane: "failure", text: failureText(stored, done.failure, verdict, plan.note) }
+    }
+  }
+
+  /** The document of a run that said something or failed; it is there before anything else tells of it. */
+  const saveDocument = (claim: FireClaim, stored: StoredJob, done: RunWork.Work, trace: RunWork.Trace) =>
+    Effect.gen(function* () {
+      if (done._tag === "Quiet") return null
+      yield* milestone.reach("output.before")
+      yield* claims.fenced(claim, "run.output", Effect.void)
+      const text =
+        done._tag === "Said"
+          ? done.text
+          : done._tag === "Failed"
+            ? done.failure.detail
+            : done._tag === "Blocked"
+              ? done.reason
+              : "it has nothing to do"
+      const path = yield* documents
+        .save({
+          job: stored.job,
+          runId: runId(claim.occurrence),
+          startedAt: claim.startedAt,
+          failed: done._tag !== "Said",
+          prompt: trace.prompt,
+          text
+        })
+        .pipe(
+          Effect.catchAll((error) =>
+            Effect.as(Effect.logWarning("the document of a run could not be written", error), null)
+          )
+        )
+      yield* milestone.reach("output.saved")
+      return path
+    })
+
+  /** The steps that make a run's words durable: its answer, its use of the model, and the rows of its messages. */
+  const speak = (
+    claim: FireClaim,
+    done: RunWork.Work,
+    verdict: Verdict,
+    trace: RunWork.Trace,
+    turn: Turn.Turn,
+    letters: RunDelivery.Letters
+  ) =>
+    claims.fenced(
+      claim,
+      "run.answer",
+      Effect.gen(function* () {
+        if (done._tag === "Said") {
+          if (!done.silent) yield* responses.save(claim, done.text)
+          if (done.answer !== null && trace.sessionId !== null) {
+            yield* done.answer.bookkeeping
+            yield* transcript.append(trace.sessionId, turn.id, [
+              { _tag: "assistant", text: done.text, reasoning: null, toolCalls: [], finishReason: "stop" }
+            ])
+            yield* turns.answering(turn.id)
+          }
+        }
+        if (verdict.status !== "error" || verdict.error === null) return { rows: yield* letters.rows, incident: null }
+        const incident = yield* incidents.note(claim.job, {
+          kind: done._tag === "Failed" ? done.failure.kind : "other",
+          error: verdict.error
+        })
+        return incident.acknowledged
+          ? { rows: [], incident: null }
+          : { rows: yield* letters.rows, incident: incident.id }
+      })
+    )
+
+  const alongside = (
+    stored: StoredJob,
+    done: RunWork.Work,
+    trace: RunWork.Trace,
+    turn: Turn.Turn,
+    plan: RunRetry.Plan,
+    told: { readonly incident: string | null; readonly sent: boolean }
+  ): Step<void> =>
+    Effect.gen(function* () {
+      const { number } = stored
+      const well = done._tag === "Said" || done._tag === "Quiet"
+      if (trace.sessionId !== null) {
+        yield* turns.end(turn.id, well ? "answered" : "failed")
+        yield* sessions.end(trace.sessionId, well ? "complete" : "failed")
+      }
+      if (well) {
+        yield* incidents.resolve(number)
+        yield* store.dropRetries(number)
+        if (stored.preflightAlerted) yield* store.setPreflightAlerted(number, false)
+        if (trace.monitor !== null) yield* store.setMonitor(number, trace.monitor)
+      }
+      if (done._tag === "Blocked" && !stored.preflightAlerted) yield* store.setPreflightAlerted(number, true)
+      if (done._tag === "Empty") yield* store.setPaused(number, { reason: "it has nothing to do any more" })
+      if (told.incident !== null && told.sent) yield* incidents.alerted(told.incident)
+      yield* plan.step
+    })
+
+  const titled = (job: Job, claim: FireClaim, trace: RunWork.Trace) =>
+    trace.sessionId === null
+      ? Effect.void
+      : Effect.ignoreLogged(
+          sessions.setTitle(
+            trace.sessionId,
+            `${[...job.name].slice(0, longestTitle).join("")} · ${ScheduleWords.localTime(claim.startedAt, settings.timezone)}`,
+            "derived"
+          )
+        )
+
+  const published = (job: Job, claim: FireClaim, status: string | null) =>
+    Effect.flatMap(Clock.currentTimeMillis, (at) => {
+      const run = { at, jobId: job.id, runId: runId(claim.occurrence), name: job.name }
+      return activity.publish(
+        status === null ? { _tag: "cron.started", ...run } : { _tag: "cron.ended", ...run, status }
+      )
+    })
+
+  /** From what the work came to until it is recorded. What the run holds is held until this is over (decision 22). */
+  const finish = (claim: FireClaim, stored: StoredJob, done: RunWork.Work, trace: RunWork.Trace, route: Route) =>
+    Effect.gen(function* () {
+      const { job } = stored
+      const turn = yield* Turn.current
+      const verdict = verdictOf(done)
+      const output = yield* saveDocument(claim, stored, done, trace)
+      const plan = yield* retry(claim, stored, done)
+      const words = wordsOf(stored, done, verdict, plan)
+      const lane = words === null ? null : words.lane === "result" ? route : yield* post.failureRoute(job)
+      const letters =
+        words === null || lane === null
+          ? RunDelivery.nothing
+          : yield* post.write(runId(claim.occurrence), lane, words.text)
+      const spoken = yield* speak(claim, done, verdict, trace, turn, letters)
+      const sent = yield* post.send(spoken.rows, lane === null ? [] : RunDelivery.problemsOf(lane))
+      const status = verdict.status === "ok" ? sent.status : verdict.status
+      yield* recorded(
+        claim,
+        {
+          ...verdict,
+          status,
+          reason: verdict.reason ?? sent.problem,
+          deliveryError: sent.problem,
+          sessionId: trace.sessionId,
+          output
+        },
+        trace,
+        alongside(stored, done, trace, turn, plan, {
+          incident: spoken.incident,
+          sent: spoken.rows.length > 0 && sent.status !== "delivery_failed"
+        })
+      )
+      yield* milestone.reach("record.after")
+      yield* titled(job, claim, trace)
+      yield* published(job, claim, status)
+    })
+
+  /** What could not be worked out by itself: a bug, or a database that failed. It is recorded and told as a failure. */
+  const broke = (
+    claim: FireClaim,
+    stored: StoredJob,
+    cause: Cause.Cause<ClaimLost | StateError>,
+    trace: RunWork.Trace,
+    route: Route
+  ) => {
+    const error = Cause.squash(cause)
+    if (error instanceof ClaimLost) return gone(error, trace)
+    return Effect.zipRight(
+      Effect.logError("a run broke", cause).pipe(Effect.annotateLogs({ job: stored.job.id })),
+      finish(
+        claim,
+        stored,
+        {
+          _tag: "Failed",
+          failure: { kind: "other", detail: error instanceof Error ? error.message : String(error) },
+          reached: true,
+          retryAfterMillis: null,
+          mute: false
+        },
+        trace,
+        route
+      )
+    )
+  }
+
+  /** A shutdown is recorded once, and told while there is time; whoever lost the occurrence does nothing more. */
+  const interrupted = (claim: FireClaim, stored: StoredJob, trace: RunWork.Trace, control: RunControl) =>
+    Effect.gen(function* () {
+      const { job } = stored
+      if ((yield* control.interrupt) === "lost")
+        return yield* gone(new ClaimLost({ occurrence: claim.occurrence }), trace)
+      const turn = yield* Turn.current
+      const reason = "the gateway was stopped while it ran"
+      const text = FailureText.summary(job.name, { kind: "interrupted", detail: "it is not run again" }, true)
+      const told = Effect.gen(function* () {
+        const lane = yield* post.failureRoute(job)
+        const letters = yield* post.write(`${runId(claim.occurrence)}:notice`, lane, text)
+        return yield* post.send(
+          yield* claims.fenced(claim, "run.interrupted", letters.rows),
+          RunDelivery.problemsOf(lane)
+        )
+      }).pipe(Effect.disconnect, Effect.timeoutOption(lastWordsBound), Effect.option)
+      yield* told
+      yield* recorded(
+        claim,
+        {
+          status: "interrupted",
+          reason,
+          error: reason,
+          deliveryError: null,
+          streak: "same",
+          sessionId: trace.sessionId,
+          output: null
+        },
+        trace,
+        trace.sessionId === null
+          ? Effect.void
+          : Effect.zipRight(turns.end(turn.id, "interrupted"), sessions.end(trace.sessionId, "interrupted"))
+      )
+      yield* published(job, claim, "interrupted")
+    }).pipe(
+      Effect.catchTag("ClaimLost", (error) => gone(error, trace)),
+      Effect.catchAll((error) => Effect.logError("an interrupted run could not be recorded", error))
+    )
+
+  const inTurn = (claim: FireClaim, stored: StoredJob, route: Route, control: RunControl, trace: RunWork.Trace) =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.gen(function* () {
+        const blocked = route.targets.length === 0 && route.problems.length > 0 && settings.cron.preflight
+        const body = Effect.gen(function* () {
+          yield* published(stored.job, claim, null)
+          yield* milestone.reach("run.started")
+          const done: RunWork.Work = blocked
+            ? { _tag: "Blocked", reason: `its result could go nowhere: ${RunDelivery.problemsOf(route).join("; ")}` }
+            : yield* work(claim, stored, trace)
+          yield* finish(claim, stored, done, trace, route)
+        })
+        const exit = yield* Effect.exit(restore(body))
+        if (Exit.isSuccess(exit)) return
+        if (Cause.isInterrupted(exit.cause)) return yield* interrupted(claim, stored, trace, control)
+        const again = yield* Effect.exit(restore(broke(claim, stored, exit.cause, trace, route)))
+        if (Exit.isFailure(again))
+          yield* Cause.isInterrupted(again.cause)
+            ? interrupted(claim, stored, trace, control)
+            : Effect.logError("the end of a run could not be recorded", again.cause)
+      })
+    )
+
+  const run = (claim: FireClaim, control: RunControl): Effect.Effect<void> => {
+    const trace: RunWork.Trace = { sessionId: null, prompt: null, monitor: null, settled: false }
+    return Effect.gen(function* () {
+      const stored = yield* store.ofRun(claim.job)
+      if (stored === null) return
+      const route = yield* post.route(stored.job)
+      const turn = yield* turnOf(stored.job, claim, route, yield* directoryOf(stored.job))
+      yield* Turn.cleared(Turn.enter(turn)(Effect.scoped(inTurn(claim, stored, route, control, trace))))
+    }).pipe(
+      Effect.catchAll((error) => Effect.logError("a run could not be begun", error)),
+      Effect.ensuring(lastResort(claim, trace))
+    )
+  }
+
+  const tell = (claimed: Claimed, what: "missed" | "unknown"): Effect.Effect<void> =>
+    Effect.gen(function* () {
+      const stored = yield* store.ofRun(claimed.job)
+      if (stored === null) return
+      const { job } = stored
+      const when = ScheduleWords.localTime(claimed.scheduledAt, stored.schedule?.timezone ?? settings.timezone)
+      const text =
+        what === "missed"
+          ? `⚠ Job "${job.name}" did not run at ${when}: nobody could run it in time. It stays in the list; \`hermes cron resume ${job.id} --at …\` gives it another time.`
+          : `⚠ Job "${job.name}" was running at ${when} when the gateway ended. Whether it acted is not known; it is not run again.`
+      const lane = yield* post.failureRoute(job)
+      const turn = yield* turnOf(job, claimed, lane, null)
+      yield* Turn.cleared(
+        Turn.enter(turn)(
+          Effect.gen(function* () {
+            const letters = yield* post.write(`${runId(claimed.occurrence)}:notice`, lane, text)
+            yield* post.send(yield* database.write("run.notice", letters.rows), [])
+          })
+        )
+      )
+    }).pipe(Effect.catchAll((error) => Effect.logError("the owner of a job could not be told", error)))
+
+  return JobRunner.of({ run, tell })
+})
+
+/** The firing path. It enters each run's own turn and leaves nothing of it behind. */
+export const layer = Layer.effect(JobRunner, make)

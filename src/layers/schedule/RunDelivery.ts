@@ -1,0 +1,74 @@
+/** Carries a run's words to each of its targets, and says what became of them (cron-delivery.md 4.13, decisions 16, 20, 22). */
+import { Effect } from "effect"
+import { Delivery, type Delivered } from "../../services/delivery/Delivery.js"
+import type { DeliveryRow } from "../../services/delivery/Outbox.js"
+import { type Route, TargetResolver } from "../../services/delivery/TargetResolver.js"
+import { Milestone } from "../../services/operation/Milestone.js"
+import type { Job, RunStatus } from "../../services/schedule/Job.js"
+import type { Step } from "../../services/state/Database.js"
+import type { StateError } from "../../services/state/StateError.js"
+import { addressOf } from "./JobDefinitions.js"
+
+export interface Outcome {
+  readonly status: Extract<RunStatus, "ok" | "delivery_failed" | "delivery_queued" | "unknown">
+  readonly problem: string | null
+}
+
+/** Rows of one message to all targets, to be stored in the transaction that allows them. */
+export interface Letters {
+  readonly rows: Step<ReadonlyArray<ReadonlyArray<DeliveryRow>>>
+}
+
+export const nothing: Letters = { rows: Effect.succeed([]) }
+
+/** One target's failure is said and is no other's. */
+const outcomeOf = (results: ReadonlyArray<Delivered>, problems: ReadonlyArray<string>): Outcome => {
+  const rows = results.flatMap(({ deliveries }) => deliveries)
+  const said = [...problems, ...results.flatMap(({ problem }) => (problem === null ? [] : [problem]))].join("; ")
+  const problem = said === "" ? null : said
+  if (problems.length > 0 || rows.some(({ state }) => state === "failed")) return { status: "delivery_failed", problem }
+  if (rows.some(({ state }) => state === "unknown" || state === "sending")) return { status: "unknown", problem }
+  if (rows.some(({ state }) => state === "pending")) return { status: "delivery_queued", problem }
+  return { status: "ok", problem: null }
+}
+
+export const problemsOf = (route: Route): ReadonlyArray<string> =>
+  route.problems.map(({ error, token }) => `${token}: ${error.message}`)
+
+export const make = Effect.gen(function* () {
+  const resolver = yield* TargetResolver
+  const delivery = yield* Delivery
+  const milestone = yield* Milestone
+
+  return {
+    route: (job: Job): Effect.Effect<Route, StateError> => resolver.route(job.deliver, addressOf(job.origin)),
+    /** Where notices of failure go. */
+    failureRoute: (job: Job): Effect.Effect<Route, StateError> =>
+      resolver.route(job.failureDeliver ?? job.deliver, addressOf(job.origin)),
+    write: (cause: string, route: Route, text: string): Effect.Effect<Letters> =>
+      Effect.map(
+        Effect.forEach(route.targets, (target) =>
+          delivery.prepare({
+            cause: { kind: "cron", id: cause },
+            address: target.address,
+            text,
+            via: target.via,
+            replyToPerson: false
+          })
+        ),
+        (steps) => ({ rows: Effect.forEach(steps, (step) => step(null)) })
+      ),
+    send: (
+      written: ReadonlyArray<ReadonlyArray<DeliveryRow>>,
+      problems: ReadonlyArray<string>
+    ): Effect.Effect<Outcome, StateError> =>
+      Effect.gen(function* () {
+        if (written.length > 0) yield* milestone.reach("delivery.sending")
+        const results = yield* Effect.forEach(written, (rows) => delivery.dispatch(rows), { concurrency: "unbounded" })
+        if (written.length > 0) yield* milestone.reach("delivery.settled")
+        return outcomeOf(results, problems)
+      })
+  }
+})
+
+export type RunDelivery = Effect.Effect.Success<typeof make>

@@ -1,0 +1,278 @@
+/** The work of one run, gate after gate, up to what it has to say (cron-delivery.md 3.2). */
+import { Effect, Either } from "effect"
+import type { CurrentTurn } from "../../fibers/Turn.js"
+import * as Turn from "../../fibers/Turn.js"
+import { Agent, type AgentAnswer } from "../../services/agent/Agent.js"
+import type { ModelError } from "../../services/agent/ModelRoute.js"
+import * as Toolset from "../../services/agent/Toolset.js"
+import { TurnStore } from "../../services/conversation/TurnStore.js"
+import { Activity } from "../../services/operation/Activity.js"
+import { Milestone } from "../../services/operation/Milestone.js"
+import { Settings } from "../../services/operation/Settings.js"
+import type { Failure, FailureKind } from "../../services/schedule/FailureText.js"
+import { type ClaimLost, type FireClaim, FireClaims } from "../../services/schedule/FireClaim.js"
+import { type Job, JobId } from "../../services/schedule/Job.js"
+import type { StoredJob } from "../../services/schedule/JobStore.js"
+import { type MonitorState, Monitors } from "../../services/schedule/Monitor.js"
+import { Notepad } from "../../services/schedule/Notepad.js"
+import { Responses } from "../../services/schedule/Response.js"
+import * as RunPrompt from "../../services/schedule/RunPrompt.js"
+import { type ScriptFailed, type ScriptRefused, Scripts } from "../../services/schedule/Script.js"
+import * as Silence from "../../services/schedule/Silence.js"
+import { SessionId } from "../../services/session/Session.js"
+import { SessionStore } from "../../services/session/SessionStore.js"
+import { Transcript } from "../../services/session/Transcript.js"
+import type { StateError } from "../../services/state/StateError.js"
+import * as RunModel from "./RunModel.js"
+import * as Watchdog from "./Watchdog.js"
+
+/** What a run has come to, before anybody is told. */
+export type Work =
+  | {
+      readonly _tag: "Said"
+      readonly text: string
+      readonly silent: boolean
+      /** From a script alone: delivered as it stands. */
+      readonly verbatim: boolean
+      readonly warning: string | null
+      readonly answer: AgentAnswer | null
+    }
+  | { readonly _tag: "Quiet"; readonly reason: string }
+  | {
+      readonly _tag: "Failed"
+      readonly failure: Failure
+      /** A model spoke, or something acted: trying again by itself could do it twice. */
+      readonly reached: boolean
+      readonly retryAfterMillis: number | null
+      /** Nothing is said: there was simply no answer. */
+      readonly mute: boolean
+    }
+  | { readonly _tag: "Blocked"; readonly reason: string }
+  /** It has nothing to do any more. */
+  | { readonly _tag: "Empty" }
+
+/** What a run has begun, for whoever has to end it. */
+export interface Trace {
+  sessionId: SessionId | null
+  prompt: string | null
+  monitor: MonitorState | null
+  /** Its end is recorded, or is somebody else's to record. */
+  settled: boolean
+}
+
+const mute = { update: () => Effect.void, segment: Effect.void }
+
+const failed = (
+  kind: FailureKind,
+  detail: string,
+  more: { readonly reached?: boolean; readonly retryAfterMillis?: number | null; readonly mute?: boolean } = {}
+): Work => ({
+  _tag: "Failed",
+  failure: { kind, detail },
+  reached: more.reached ?? true,
+  retryAfterMillis: more.retryAfterMillis ?? null,
+  mute: more.mute ?? false
+})
+
+const scriptFailed = (error: ScriptFailed | ScriptRefused): Work =>
+  error._tag === "ScriptRefused"
+    ? failed("script", error.message)
+    : failed(
+        error.reason === "timeout" ? "script_timeout" : "script",
+        [error.detail, error.stderr, error.stdout].filter((text) => text !== "").join("\n")
+      )
+
+const modelKind: { readonly [reason in ModelError["reason"]]?: FailureKind } = {
+  auth: "auth",
+  billing: "limit",
+  rate_limit: "limit",
+  timeout: "timeout",
+  transport: "unreachable"
+}
+
+/** `cron_<job>_<time>`; a second one in the same second bears its run's number. */
+const sessionIdOf = (job: Job, claim: FireClaim): string => {
+  const time = new Date(claim.startedAt).toISOString().replace(/[-:]/g, "").replace("T", "_").slice(0, 15)
+  return `cron_${job.id}_${time}`
+}
+
+export const make = Effect.gen(function* () {
+  const settings = yield* Settings
+  const scripts = yield* Scripts
+  const monitors = yield* Monitors
+  const notepad = yield* Notepad
+  const responses = yield* Responses
+  const agent = yield* Agent
+  const sessions = yield* SessionStore
+  const transcript = yield* Transcript
+  const turns = yield* TurnStore
+  const claims = yield* FireClaims
+  const activity = yield* Activity
+  const milestone = yield* Milestone
+  const modelOf = yield* RunModel.make
+
+  const script = (job: Job, path: string) => Effect.either(scripts.run({ path, workdir: job.workdir }))
+
+  const scriptAlone = (job: Job): Effect.Effect<Work, never, CurrentTurn> =>
+    job.script === null
+      ? Effect.succeed({ _tag: "Empty" })
+      : Effect.map(
+          script(job, job.script),
+          Either.match({
+            onLeft: scriptFailed,
+            onRight: (output): Work =>
+              !output.wakeAgent || output.stdout === ""
+                ? { _tag: "Quiet", reason: "the script had nothing to say" }
+                : {
+                    _tag: "Said",
+                    text: output.stdout,
+                    silent: Silence.isSilent(output.stdout),
+                    verbatim: true,
+                    warning: null,
+                    answer: null
+                  }
+          })
+        )
+
+  const chained = (job: Job) =>
+    Effect.map(
+      Effect.forEach(job.contextFrom, (reference) =>
+        responses.latest(reference === "self" ? job.id : JobId.make(reference, { disableValidation: true }))
+      ),
+      (found) => found.filter((one) => one !== null)
+    )
+
+  const begin = (claim: FireClaim, job: Job, prompt: string, trace: Trace) =>
+    Effect.gen(function* () {
+      const turn = yield* Turn.current
+      const wanted = sessionIdOf(job, claim)
+      const taken = yield* sessions.get(wanted)
+      const id = SessionId.make(taken === null ? wanted : `${wanted}_${claim.occurrence}`)
+      trace.sessionId = id
+      return yield* claims.fenced(
+        claim,
+        "run.begin",
+        Effect.gen(function* () {
+          const session = yield* sessions.create({
+            id,
+            key: null,
+            source: "cron",
+            origin: null,
+            parentId: null,
+            hidden: false,
+            model: null
+          })
+          yield* turns.begin(turn, null)
+          yield* claims.noteSession(claim, id)
+          yield* transcript.append(id, turn.id, [{ _tag: "user", text: prompt, platformMessageId: null }])
+          return session
+        }).pipe(Effect.catchTag("TurnRefused", (error) => Effect.die(error)))
+      )
+    })
+
+  const said = (answer: AgentAnswer): Work => {
+    if (answer.exit === "empty" || answer.text.trim() === "")
+      return failed("other", "the agent gave no answer", { mute: true })
+    const warning =
+      answer.exit === "budget"
+        ? "It used all its steps; this is what it has so far."
+        : answer.exit === "truncated"
+          ? "The answer was cut off by the model's limit."
+          : null
+    return { _tag: "Said", text: answer.text, silent: Silence.isSilent(answer.text), verbatim: false, warning, answer }
+  }
+
+  const ask = (claim: FireClaim, job: Job, parts: RunPrompt.RunPromptParts, trace: Trace) =>
+    Effect.gen(function* () {
+      const model = yield* modelOf(job)
+      if (model._tag === "Blocked" && settings.cron.preflight)
+        return { _tag: "Blocked", reason: model.reason } satisfies Work
+      const prompt = RunPrompt.assemble(parts)
+      trace.prompt = prompt
+      const session = yield* begin(claim, job, prompt, trace)
+      yield* milestone.reach("agent.before")
+      const turn = yield* Turn.current
+      let reached = (): boolean => false
+      return yield* Watchdog.guard(
+        activity,
+        turn.id,
+        settings.cron.inactivitySeconds
+      )((watched) => {
+        reached = watched.reached
+        return agent.run({
+          session,
+          sessionKey: "",
+          takeSteer: Effect.succeed(null),
+          speech: mute,
+          maxTurns: settings.agent.maxTurns,
+          instructions: null,
+          ...(model._tag === "Route" && model.route !== null ? { route: model.route } : {})
+        })
+      }).pipe(
+        Effect.provideService(Toolset.Granted, job.enabledToolsets),
+        Effect.map(said),
+        Effect.catchTags({
+          ModelError: (error) =>
+            Effect.succeed(
+              failed(modelKind[error.reason] ?? "other", error.message, {
+                reached: reached(),
+                retryAfterMillis: error.retryAfterMillis
+              })
+            ),
+          Inactive: (error) => Effect.succeed(failed("inactivity", error.message)),
+          PersistenceFailed: (error) => Effect.succeed(failed("other", error.message))
+        })
+      )
+    })
+
+  const wake = (
+    claim: FireClaim,
+    stored: StoredJob,
+    trace: Trace
+  ): Effect.Effect<Work, ClaimLost | StateError, CurrentTurn> =>
+    Effect.gen(function* () {
+      const { job } = stored
+      if (job.prompt === "" && job.skills.length === 0 && job.script === null) return { _tag: "Empty" }
+      let block: string | null = null
+      if (job.monitor !== null) {
+        const sight = yield* Effect.either(monitors.look(job.monitor, stored.monitor, { workdir: job.workdir }))
+        if (Either.isLeft(sight)) return failed("script", sight.left.message)
+        if (sight.right._tag === "NoChange") return { _tag: "Quiet", reason: "the monitor saw no change" }
+        block = sight.right.block
+        trace.monitor = sight.right.state
+      }
+      let printed: { readonly ok: boolean; readonly text: string } | null = null
+      if (job.script !== null) {
+        const output = yield* script(job, job.script)
+        if (Either.isRight(output)) {
+          if (!output.right.wakeAgent) return { _tag: "Quiet", reason: "the script did not wake the agent" }
+          if (output.right.stdout === "") return { _tag: "Quiet", reason: "the script had nothing to say" }
+          printed = { ok: true, text: output.right.stdout }
+        } else {
+          const failure = scriptFailed(output.left)
+          printed = { ok: false, text: failure._tag === "Failed" ? failure.failure.detail : "" }
+        }
+      }
+      const parts: RunPrompt.RunPromptParts = {
+        prompt: job.prompt,
+        context: claim.context,
+        script: printed,
+        monitor: block,
+        chained: yield* chained(job),
+        notepad: yield* notepad.list(stored.number),
+        skills: job.skills
+      }
+      const finding = RunPrompt.finding(parts)
+      if (finding !== null) return failed("injection", finding)
+      return yield* ask(claim, job, parts, trace)
+    })
+
+  return (
+    claim: FireClaim,
+    stored: StoredJob,
+    trace: Trace
+  ): Effect.Effect<Work, ClaimLost | StateError, CurrentTurn> =>
+    stored.job.noAgent ? scriptAlone(stored.job) : wake(claim, stored, trace)
+})
+
+export type RunWork = Effect.Effect.Success<typeof make>

@@ -1,0 +1,216 @@
+/** The tick (cron-delivery.md 2.2, 2.3): sleeps until something is due, claims all of it at once, and starts it as places come free. */
+import { Clock, Effect, Layer, Mailbox, Random, Scope } from "effect"
+import * as Turn from "../../fibers/Turn.js"
+import { ClockWatch } from "../../services/operation/ClockWatch.js"
+import { Drain } from "../../services/operation/Drain.js"
+import { Readiness } from "../../services/operation/Readiness.js"
+import { Settings } from "../../services/operation/Settings.js"
+import { Bell } from "../../services/schedule/Bell.js"
+import { type Claimed, type FireClaim, FireClaims } from "../../services/schedule/FireClaim.js"
+import { JobRunner, type RunInterrupt } from "../../services/schedule/JobRunner.js"
+import { JobStore } from "../../services/schedule/JobStore.js"
+import { Occurrences, type OccurrenceId, runId } from "../../services/schedule/Occurrence.js"
+import { Scheduler } from "../../services/schedule/Scheduler.js"
+
+/** The longest sleep; what another process changed is seen after this. A timer of more than 24.8 days would never end. */
+const longestMillis = 60_000
+const beatMillis = 60_000
+/** After a failure of the database. */
+const againMillis = 5_000
+const pruneMillis = 6 * 3_600_000
+const stopBound = "4 seconds"
+
+interface Running {
+  readonly claim: FireClaim
+  fiber: Turn.TurnFiber<void> | null
+  interrupt: RunInterrupt
+}
+
+const make = Effect.gen(function* () {
+  const claims = yield* FireClaims
+  const runner = yield* JobRunner
+  const store = yield* JobStore
+  const occurrences = yield* Occurrences
+  const bell = yield* Bell
+  const drain = yield* Drain
+  const readiness = yield* Readiness
+  const settings = yield* Settings
+  const clockWatch = yield* ClockWatch
+  const scope = yield* Effect.scope
+
+  const running = new Map<OccurrenceId, Running>()
+  let queue: Array<Claimed> = []
+  let stopped = false
+  /** Found at boot, told when people can be reached. */
+  let untold: ReadonlyArray<readonly [Claimed, "missed" | "unknown"]> = []
+  const places = yield* Effect.acquireRelease(
+    Mailbox.make<void>({ capacity: 1, strategy: "dropping" }),
+    (mailbox) => mailbox.shutdown
+  )
+  const offered = Effect.asVoid(places.offer(undefined))
+
+  const worker = <A, E>(self: Effect.Effect<A, E>) =>
+    Effect.provideService(Turn.forkWorker<A, E, never>(self), Scope.Scope, scope)
+
+  const tell = (list: ReadonlyArray<readonly [Claimed, "missed" | "unknown"]>) =>
+    list.length === 0
+      ? Effect.void
+      : Effect.asVoid(worker(Effect.forEach(list, ([claimed, what]) => runner.tell(claimed, what), { discard: true })))
+
+  const delay = settings.cron.jitterSeconds * 1_000
+  const jitter =
+    delay === 0 ? Effect.void : Effect.flatMap(Random.nextIntBetween(0, delay), (millis) => Effect.sleep(millis))
+
+  const launch = (claim: FireClaim, close: Effect.Effect<void>) =>
+    Effect.gen(function* () {
+      const entry: Running = { claim, fiber: null, interrupt: "shutdown" }
+      running.set(claim.occurrence, entry)
+      const ended = Effect.suspend(() => {
+        running.delete(claim.occurrence)
+        return Effect.zipRight(close, offered)
+      })
+      entry.fiber = yield* worker(
+        Effect.zipRight(jitter, runner.run(claim, { interrupt: Effect.sync(() => entry.interrupt) })).pipe(
+          Effect.ensuring(ended)
+        )
+      )
+    })
+
+  /** Starts as many as there are places, all in one transaction; counted as work before anything of them happens. */
+  const start = Effect.gen(function* () {
+    const free = settings.cron.maxParallelJobs - running.size
+    if (stopped || free <= 0 || queue.length === 0) return
+    const next = queue.slice(0, free)
+    const counted = new Map<OccurrenceId, Effect.Effect<void>>()
+    for (const one of next) {
+      const close = yield* Effect.either(drain.open("cron", runId(one.occurrence)))
+      if (close._tag === "Left") break
+      counted.set(one.occurrence, close.right)
+    }
+    const batch = next.filter((one) => counted.has(one.occurrence))
+    if (batch.length === 0) return
+    const started = yield* claims
+      .start(batch)
+      .pipe(Effect.onError(() => Effect.forEach(counted.values(), (close) => close, { discard: true })))
+    queue = queue.slice(batch.length)
+    for (const claim of started) {
+      yield* launch(claim, counted.get(claim.occurrence) ?? Effect.void)
+      counted.delete(claim.occurrence)
+    }
+    yield* Effect.forEach(counted.values(), (close) => close, { discard: true })
+    if (queue.length > 0) yield* offered
+  }).pipe(
+    Effect.uninterruptible,
+    Effect.catchAll((error) =>
+      Effect.zipRight(
+        Effect.logError("jobs that are due could not be started", error),
+        Effect.zipRight(Effect.sleep(againMillis), offered)
+      )
+    )
+  )
+
+  const dispatcher = Effect.forever(Effect.zipRight(Effect.either(places.take), start))
+
+  let beatAt = 0
+  /** Rides on the tick, and is written only while something is held. */
+  const beat = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    if (now - beatAt < beatMillis || (running.size === 0 && queue.length === 0)) return
+    const lost = yield* claims.beat([...running.values()].map(({ claim }) => claim))
+    beatAt = now
+    for (const occurrence of lost) {
+      const entry = running.get(occurrence)
+      if (entry === undefined || entry.fiber === null) continue
+      entry.interrupt = "lost"
+      yield* Turn.interruptSoon(entry.fiber)
+    }
+  })
+
+  let prunedAt = 0
+  const prune = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    if (now - prunedAt < pruneMillis) return
+    prunedAt = now
+    yield* worker(
+      occurrences.prune.pipe(Effect.catchAll((error) => Effect.logWarning("old runs could not be forgotten", error)))
+    )
+  })
+
+  /** One tick; answers how long nothing is due. */
+  const tick = Effect.gen(function* () {
+    const jump = yield* clockWatch.jumped
+    if (jump !== 0)
+      yield* Effect.logWarning("the clock jumped; what is due is judged by the new time").pipe(
+        Effect.annotateLogs({ millis: jump })
+      )
+    yield* beat
+    if (stopped || (yield* drain.draining) !== null) return longestMillis
+    const { claimed, missed } = yield* claims.claimDue
+    if (claimed.length > 0) {
+      queue = queue.concat(claimed)
+      yield* offered
+    }
+    yield* tell(missed.map((one) => [one, "missed"] as const))
+    yield* prune
+    const next = yield* claims.nextDue
+    const now = yield* Clock.currentTimeMillis
+    if (next === null) return longestMillis
+    // What is due and was not claimed is not ours to claim: no spinning on it.
+    if (next <= now) return claimed.length > 0 || missed.length > 0 ? 0 : 1_000
+    return Math.min(longestMillis, next - now)
+  }).pipe(
+    Effect.catchAll((error) =>
+      Effect.as(Effect.logError("the scheduler could not look what is due", error), againMillis)
+    ),
+    Effect.catchAllDefect((defect) =>
+      Effect.as(Effect.logError("the scheduler broke and goes on", defect), againMillis)
+    )
+  )
+
+  const ticker = Effect.forever(
+    Effect.flatMap(tick, (millis) => (millis <= 0 ? Effect.yieldNow() : Effect.timeoutOption(bell.heard, millis)))
+  )
+
+  yield* worker(
+    Effect.zipRight(
+      readiness.await,
+      Effect.zipRight(
+        Effect.suspend(() => tell(untold)),
+        Effect.zipRight(offered, ticker)
+      )
+    )
+  )
+  yield* worker(Effect.zipRight(readiness.await, dispatcher))
+
+  return Scheduler.of({
+    recover: Effect.gen(function* () {
+      yield* store.rezone(settings.timezone)
+      const found = yield* claims.recover
+      queue = queue.concat(found.claimed)
+      untold = [
+        ...found.missed.map((one) => [one, "missed"] as const),
+        ...found.unknown.map((one) => [one, "unknown"] as const)
+      ]
+      return { resumed: found.claimed.length, unknown: found.unknown.length, missed: found.missed.length }
+    }),
+    running: Effect.sync(() => [...running.values()].map(({ claim }) => claim)),
+    waiting: Effect.sync(() => queue.length),
+    stop: Effect.gen(function* () {
+      stopped = true
+      const entries = [...running.values()]
+      for (const { fiber } of entries) if (fiber !== null) yield* Turn.interruptSoon(fiber)
+      yield* Effect.forEach(entries, ({ fiber }) => (fiber === null ? Effect.void : Turn.exit(fiber)), {
+        concurrency: "unbounded",
+        discard: true
+      }).pipe(Effect.timeoutOption(stopBound))
+      const left = queue
+      queue = []
+      yield* claims
+        .release(left)
+        .pipe(Effect.catchAll((error) => Effect.logWarning("claims could not be given back", error)))
+    })
+  })
+})
+
+/** In this process. Needs the home's lock held by whoever builds it: `recover` ends the leases of the gateway before. */
+export const layer = Layer.scoped(Scheduler, make)

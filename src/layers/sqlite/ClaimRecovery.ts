@@ -1,0 +1,159 @@
+/** How long claims live, and what becomes of those of a gateway that is dead (decision 14). */
+import { Clock, Effect, Schema } from "effect"
+import type { Claimed, FireClaim, Recovered, RunEnding } from "../../services/schedule/FireClaim.js"
+import { JobNumber } from "../../services/schedule/Job.js"
+import * as Lateness from "../../services/schedule/Lateness.js"
+import { OccurrenceId, OccurrenceKind } from "../../services/schedule/Occurrence.js"
+import * as Schedule from "../../services/schedule/Schedule.js"
+import { type Database, type Step, Transaction } from "../../services/state/Database.js"
+import * as Rows from "./Rows.js"
+import type { ScheduleRules } from "./ScheduleRules.js"
+
+/** A run's own lease and the gateway's: five beats. */
+export const leaseMillis = 300_000
+export const leaseName = "gateway"
+/** Claimed so often and never begun: something about it ends the gateway, so it is given up. */
+const mostAttempts = 2
+
+const OpenRow = Schema.Struct({
+  id: OccurrenceId,
+  job: JobNumber,
+  at: Schema.Number,
+  kind: OccurrenceKind,
+  count: Schema.Number,
+  state: Schema.Literal("claimed", "running"),
+  attempts: Schema.Number,
+  context: Schema.NullOr(Schema.String),
+  rule: Schema.NullOr(Schema.Number)
+})
+type OpenRow = typeof OpenRow.Type
+const Open = Rows.all(OpenRow)
+const Ids = Rows.all(Schema.Struct({ id: OccurrenceId }))
+
+/** What a job shows of the run that ended. A job whose schedule asks for nothing more is over with its last run. */
+export const recordOnJob = (
+  job: JobNumber,
+  count: number,
+  now: number,
+  ending: Pick<RunEnding, "status" | "error" | "deliveryError" | "streak">
+): Step<void> =>
+  Effect.flatMap(Transaction, (sql) =>
+    Effect.asVoid(sql`UPDATE jobs SET last_run_at = ${now}, last_status = ${ending.status}, last_error = ${ending.error},
+        last_delivery_error = ${ending.deliveryError}, completed = completed + ${count > 0 ? 1 : 0},
+        failure_streak = CASE ${ending.streak} WHEN 'failure' THEN failure_streak + 1 WHEN 'success' THEN 0 ELSE failure_streak END,
+        state = CASE WHEN state = 'scheduled' AND NOT EXISTS (SELECT 1 FROM schedule WHERE job = ${job})
+          THEN 'completed' ELSE state END
+      WHERE number = ${job}`)
+  )
+
+export const beat = (database: typeof Database.Service, token: string, held: ReadonlyArray<FireClaim>) =>
+  database.write(
+    "schedule.beat",
+    Effect.gen(function* () {
+      const sql = yield* Transaction
+      const now = yield* Clock.currentTimeMillis
+      yield* sql`UPDATE leases SET expires_at = ${now + leaseMillis}, beat_at = ${now}
+        WHERE name = ${leaseName} AND token = ${token}`
+      const tokens = JSON.stringify(held.map((claim) => claim.token))
+      const alive = yield* Ids(sql`UPDATE occurrences SET lease_until = ${now + leaseMillis}
+        WHERE finished_at IS NULL AND state = 'running' AND token IN (SELECT value FROM json_each(${tokens})) RETURNING id`)
+      const ours = new Set(alive.map(({ id }) => id))
+      const others = held.filter((claim) => !ours.has(claim.occurrence)).map((claim) => claim.occurrence)
+      if (others.length === 0) return []
+      // What we have recorded ourselves in the meantime is not lost.
+      return (yield* Ids(sql`SELECT id FROM occurrences
+        WHERE id IN (SELECT value FROM json_each(${JSON.stringify(others)}))
+          AND (finished_at IS NULL OR state = 'unknown')`)).map(({ id }) => id)
+    })
+  )
+
+const unknownReason = "the gateway ended while it ran: whether it acted is not known, and it is not run again"
+
+export const recover = (options: {
+  readonly database: typeof Database.Service
+  readonly token: string
+  readonly lateness: Lateness.Rules
+  readonly rules: ScheduleRules
+  readonly pid: number
+  readonly claimedOf: (
+    rows: ReadonlyArray<readonly [number, number, number, OccurrenceKind]>,
+    context: string | null
+  ) => ReadonlyArray<Claimed>
+}) => {
+  const { claimedOf, database, lateness, pid, rules, token } = options
+
+  /** How a claim that was found stands now; a reason when it is too late for it. */
+  const lateNow = (row: OpenRow, now: number) =>
+    Effect.gen(function* () {
+      const late = now - row.at
+      const schedule = row.rule === null || row.count === 0 ? null : yield* rules.load(row.rule)
+      if (row.attempts >= mostAttempts) return { kind: row.kind, reason: "it was claimed twice and never started" }
+      if (schedule !== null && Schedule.isRecurring(schedule)) {
+        const grace = Lateness.graceMillis(schedule, row.at)
+        return late > grace && !lateness.catchUp
+          ? { kind: row.kind, reason: "the gateway ended before it started, and cron.catch_up_missed is false" }
+          : { kind: Lateness.kindOf(late, grace), reason: null }
+      }
+      const kind = row.count === 0 ? row.kind : Lateness.kindOf(late, lateness.oneShotGraceMillis)
+      return late > lateness.oneShotGraceMillis
+        ? { kind, reason: "the gateway ended before it started, and its time has passed" }
+        : { kind, reason: null }
+    })
+
+  const giveUp = (row: OpenRow, now: number, reason: string) =>
+    Effect.gen(function* () {
+      const sql = yield* Transaction
+      yield* sql`UPDATE occurrences SET state = 'missed', finished_at = ${now}, token = NULL, reason = ${reason} WHERE id = ${row.id}`
+      yield* sql`UPDATE jobs SET last_status = 'missed', last_error = ${reason},
+          state_reason = CASE WHEN state = 'scheduled' AND NOT EXISTS (SELECT 1 FROM schedule WHERE job = ${row.job})
+            THEN ${reason} ELSE state_reason END,
+          state = CASE WHEN state = 'scheduled' AND NOT EXISTS (SELECT 1 FROM schedule WHERE job = ${row.job})
+            THEN 'missed' ELSE state END
+        WHERE number = ${row.job}`
+    })
+
+  const step = Effect.gen(function* () {
+    const sql = yield* Transaction
+    const now = yield* Clock.currentTimeMillis
+    yield* sql`INSERT INTO leases ${sql.insert({
+      name: leaseName,
+      owner: String(pid),
+      token,
+      expires_at: now + leaseMillis,
+      beat_at: now
+    })} ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, token = excluded.token,
+      expires_at = excluded.expires_at, beat_at = excluded.beat_at`
+    const open = yield* Open(sql`SELECT o.id, o.job, o.at, o.kind, o.count, o.state, o.attempts, o.context, s.rule
+      FROM occurrences AS o LEFT JOIN schedule AS s ON s.job = o.job WHERE o.finished_at IS NULL ORDER BY o.at, o.id`)
+    const found = { claimed: [] as Array<Claimed>, unknown: [] as Array<Claimed>, missed: [] as Array<Claimed> }
+    for (const row of open) {
+      const one = (kind: OccurrenceKind) => claimedOf([[row.id, row.job, row.at, kind]], row.context)
+      if (row.state === "running") {
+        yield* sql`UPDATE occurrences SET state = 'unknown', finished_at = ${now}, token = NULL, lease_until = NULL,
+          reason = ${unknownReason} WHERE id = ${row.id}`
+        yield* sql`UPDATE sessions SET ended_at = ${now}, end_reason = 'unknown'
+          WHERE id = (SELECT session_id FROM occurrences WHERE id = ${row.id}) AND ended_at IS NULL`
+        yield* recordOnJob(row.job, row.count, now, {
+          status: "unknown",
+          error: unknownReason,
+          deliveryError: null,
+          streak: "same"
+        })
+        found.unknown.push(...one(row.kind))
+        continue
+      }
+      const { kind, reason } = yield* lateNow(row, now)
+      if (reason === null) {
+        yield* sql`UPDATE occurrences SET token = ${token}, attempts = attempts + 1, claimed_at = ${now}, kind = ${kind}
+          WHERE id = ${row.id}`
+        found.claimed.push(...one(kind))
+      } else {
+        yield* giveUp(row, now, reason)
+        found.missed.push(...one(row.kind))
+      }
+    }
+    return found satisfies Recovered
+  })
+
+  return database.write("schedule.recover", step)
+}

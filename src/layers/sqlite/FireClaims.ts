@@ -1,0 +1,307 @@
+/** Claims in SQLite (decision 14): all that is due in one transaction, a compare-and-set before each start, a token behind each step. */
+import { Clock, Effect, Layer, Schema } from "effect"
+import process from "node:process"
+import { Ids } from "../../services/operation/Ids.js"
+import { Milestone } from "../../services/operation/Milestone.js"
+import { Settings } from "../../services/operation/Settings.js"
+import { Claimed, ClaimLost, FireClaim, FireClaims, type RunEnding } from "../../services/schedule/FireClaim.js"
+import { JobNumber } from "../../services/schedule/Job.js"
+import * as Lateness from "../../services/schedule/Lateness.js"
+import { OccurrenceId, OccurrenceKind } from "../../services/schedule/Occurrence.js"
+import { Database, type Step, Transaction } from "../../services/state/Database.js"
+import * as ClaimRecovery from "./ClaimRecovery.js"
+import * as Rows from "./Rows.js"
+import * as ScheduleRules from "./ScheduleRules.js"
+
+/** Most jobs claimed in one transaction. */
+const most = 20_000
+
+const numbers = Schema.NullOr(Schema.Number)
+/** job, next_at, rule, remaining, hold_until, busy: as arrays, because many come at once. */
+const decodeDue = Schema.decodeUnknown(
+  Schema.Array(Schema.Tuple(Schema.Number, Schema.Number, Schema.Number, numbers, numbers, Schema.Number))
+)
+const decodeClaimed = Schema.decodeUnknown(
+  Schema.Array(Schema.Tuple(Schema.Number, Schema.Number, Schema.Number, OccurrenceKind))
+)
+const decodeIds = Schema.decodeUnknown(Schema.Array(Schema.Tuple(Schema.Number)))
+const Wake = Rows.all(
+  Schema.Struct({
+    id: Schema.Number,
+    job: JobNumber,
+    at: Schema.Number,
+    kind: OccurrenceKind,
+    context: Schema.NullOr(Schema.String),
+    busy: Rows.Flag
+  })
+)
+const Next = Rows.first(Schema.Struct({ next: numbers }))
+const Ended = Rows.first(Schema.Struct({ job: JobNumber, count: Schema.Number }))
+
+const selectDue = `SELECT s.job, s.next_at, s.rule, s.remaining, s.hold_until,
+    EXISTS (SELECT 1 FROM occurrences AS o WHERE o.job = s.job AND o.finished_at IS NULL)
+  FROM schedule AS s WHERE s.next_at <= ? ORDER BY s.next_at LIMIT ${most}`
+
+/** What is simply due: the row's own instant, one occurrence. */
+const insertPlain = `INSERT INTO occurrences (job, at, count, kind, state, token, attempts, claimed_at)
+  SELECT s.job, s.next_at, 1, 'on_time', 'claimed', ?, 1, ?
+  FROM json_each(?) AS e CROSS JOIN schedule AS s ON s.job = e.value WHERE true
+  ON CONFLICT DO NOTHING RETURNING id, job, at, kind`
+
+/** The rest: [job, at, last, count, kind, state, reason]. Only what is claimed has a token and is open. */
+const insertOther = `INSERT INTO occurrences (job, at, last_at, count, kind, state, token, attempts, claimed_at, finished_at, reason)
+  SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5,
+    CASE value ->> 5 WHEN 'claimed' THEN ?1 END, value ->> 5 = 'claimed', ?2,
+    CASE value ->> 5 WHEN 'claimed' THEN NULL ELSE ?2 END, value ->> 6
+  FROM json_each(?3) WHERE true ON CONFLICT DO NOTHING RETURNING id, job, at, kind`
+
+const advance = `UPDATE schedule SET next_at = e.value, settled = ?, remaining = remaining - ?,
+    hold_until = CASE WHEN hold_until > ? THEN hold_until END
+  FROM json_each(?) AS e WHERE schedule.job = CAST(e.key AS INTEGER)`
+
+const start = `UPDATE occurrences SET state = 'running', token = ? || id, started_at = ?, lease_until = ?
+  WHERE id IN (SELECT value FROM json_each(?)) AND state = 'claimed' AND token = ? RETURNING id`
+
+interface Plan {
+  readonly plain: Array<number>
+  readonly other: Array<readonly [number, number, number | null, number, string, string, string | null]>
+  /** By job: when it is due next. */
+  readonly ran: { [job: string]: number }
+  readonly waited: { [job: string]: number }
+  readonly over: Array<number>
+  /** Single runs that nobody could make. */
+  readonly gone: Array<readonly [job: number, reason: string]>
+}
+
+const make = Effect.gen(function* () {
+  const database = yield* Database
+  const settings = yield* Settings
+  const ids = yield* Ids
+  const milestone = yield* Milestone
+  const rules = ScheduleRules.make()
+  /** Whose claims are ours; whoever takes the lease after us has another. */
+  const token = yield* ids.next("lease")
+
+  const lateness: Lateness.Rules = {
+    catchUp: settings.cron.catchUpMissed,
+    oneShotGraceMillis: settings.cron.oneShotGraceSeconds * 1_000
+  }
+
+  const holdsLease = Effect.gen(function* () {
+    const sql = yield* Transaction
+    return (
+      (yield* Rows.count(
+        sql`SELECT count(*) AS count FROM leases WHERE name = ${ClaimRecovery.leaseName} AND token = ${token}`
+      )) === 1
+    )
+  })
+
+  const judge = (
+    row: readonly [number, number, number, number | null, number | null, number],
+    now: number,
+    plan: Plan
+  ) =>
+    Effect.gen(function* () {
+      const [job, nextAt, rule, remaining, holdUntil, busy] = row
+      const schedule = rules.get(rule) ?? (yield* rules.load(rule))
+      if (schedule === null) return void plan.over.push(job)
+      const { left, next, run } = Lateness.judge(
+        { schedule, nextAt, remaining, busy: busy === 1, holdUntil },
+        now,
+        lateness
+      )
+      if (run !== null && run.at === nextAt && run.kind === "on_time" && left === null) plan.plain.push(job)
+      else if (run !== null) plan.other.push([job, run.at, null, 1, run.kind, "claimed", null])
+      if (left !== null) {
+        plan.other.push([
+          job,
+          left.first,
+          left.last === left.first ? null : left.last,
+          left.count,
+          "late",
+          left.state,
+          left.reason
+        ])
+        if (next === null && run === null) plan.gone.push([job, left.reason])
+      }
+      if (next === null) plan.over.push(job)
+      else (run === null ? plan.waited : plan.ran)[String(job)] = next
+    })
+
+  const claimedOf = (
+    rows: ReadonlyArray<readonly [number, number, number, OccurrenceKind]>,
+    context: string | null = null
+  ) =>
+    rows.map(
+      ([occurrence, job, scheduledAt, kind]) =>
+        new Claimed(
+          {
+            occurrence: OccurrenceId.make(occurrence, { disableValidation: true }),
+            job: JobNumber.make(job, { disableValidation: true }),
+            scheduledAt,
+            kind,
+            context
+          },
+          { disableValidation: true }
+        )
+    )
+
+  const claimWakes = (now: number) =>
+    Effect.gen(function* () {
+      const sql = yield* Transaction
+      const wakes = yield* Wake(sql`SELECT w.id, w.job, w.at, w.kind, w.context,
+          EXISTS (SELECT 1 FROM occurrences AS o WHERE o.job = w.job AND o.finished_at IS NULL) AS busy
+        FROM wakes AS w WHERE w.at <= ${now} ORDER BY w.at LIMIT ${most}`)
+      const claimed: Array<Claimed> = []
+      for (const wake of wakes) {
+        // Two in one millisecond are two runs all the same.
+        const rows = yield* decodeClaimed(
+          yield* sql`INSERT INTO occurrences (job, at, count, kind, state, token, attempts, claimed_at, finished_at, reason, context)
+            SELECT ${wake.job}, max(${wake.at}, coalesce((SELECT max(at) + 1 FROM occurrences WHERE job = ${wake.job} AND count = 0), 0)),
+              0, ${wake.kind}, ${wake.busy ? "skipped" : "claimed"}, ${wake.busy ? null : token}, 1, ${now},
+              ${wake.busy ? now : null}, ${wake.busy ? "the run before was not over" : null}, ${wake.context}
+            RETURNING id, job, at, kind`.values
+        )
+        if (!wake.busy) claimed.push(...claimedOf(rows, wake.context))
+        yield* sql`DELETE FROM wakes WHERE id = ${wake.id}`
+      }
+      return claimed
+    })
+
+  const claim = Effect.gen(function* () {
+    const sql = yield* Transaction
+    const now = yield* Clock.currentTimeMillis
+    if (!(yield* holdsLease)) return { claimed: [], missed: [] }
+    const due = yield* decodeDue(yield* sql.unsafe(selectDue, [now]).values)
+    const plan: Plan = { plain: [], other: [], ran: {}, waited: {}, over: [], gone: [] }
+    for (const row of due) yield* judge(row, now, plan)
+    const claimed: Array<Claimed> = []
+    if (plan.plain.length > 0)
+      claimed.push(
+        ...claimedOf(
+          yield* decodeClaimed(yield* sql.unsafe(insertPlain, [token, now, JSON.stringify(plan.plain)]).values)
+        )
+      )
+    yield* milestone.reach("claim.inside")
+    const missed: Array<Claimed> = []
+    if (plan.other.length > 0) {
+      const open = new Set(plan.other.filter((row) => row[5] === "claimed").map((row) => `${row[0]} ${row[1]}`))
+      const rows = claimedOf(
+        yield* decodeClaimed(yield* sql.unsafe(insertOther, [token, now, JSON.stringify(plan.other)]).values)
+      )
+      const gone = new Set(plan.gone.map(([job]) => job))
+      for (const row of rows)
+        if (open.has(`${row.job} ${row.scheduledAt}`)) claimed.push(row)
+        else if (gone.has(row.job)) missed.push(row)
+    }
+    if (Object.keys(plan.ran).length > 0) yield* sql.unsafe(advance, [now, 1, now, JSON.stringify(plan.ran)])
+    if (Object.keys(plan.waited).length > 0) yield* sql.unsafe(advance, [now, 0, now, JSON.stringify(plan.waited)])
+    if (plan.over.length > 0)
+      yield* sql.unsafe("DELETE FROM schedule WHERE job IN (SELECT value FROM json_each(?))", [
+        JSON.stringify(plan.over)
+      ])
+    for (const [job, reason] of plan.gone)
+      yield* sql`UPDATE jobs SET state = 'missed', state_reason = ${reason}, last_status = 'missed', last_error = ${reason},
+        updated_at = ${now} WHERE number = ${job}`
+    const woken = yield* claimWakes(now)
+    return { claimed: claimed.concat(woken), missed }
+  })
+
+  const nextDue = database.read("schedule.next", (sql) =>
+    Effect.map(
+      Next(
+        sql.unsafe(
+          `SELECT min(next) AS next FROM (SELECT min(next_at) AS next FROM schedule UNION ALL SELECT min(at) FROM wakes)`
+        )
+      ),
+      (row) => row?.next ?? null
+    )
+  )
+
+  const guard = (held: FireClaim): Step<void, ClaimLost> =>
+    Effect.gen(function* () {
+      const sql = yield* Transaction
+      const found = yield* sql`SELECT 1 FROM occurrences
+        WHERE id = ${held.occurrence} AND state = 'running' AND token = ${held.token}`
+      if (found.length === 0) return yield* new ClaimLost({ occurrence: held.occurrence })
+    })
+
+  /** The row first: it is the compare-and-set that makes the rest happen once. */
+  const ended = (held: FireClaim, ending: RunEnding): Step<void, ClaimLost> =>
+    Effect.gen(function* () {
+      const sql = yield* Transaction
+      const now = yield* Clock.currentTimeMillis
+      const row = yield* Ended(sql`UPDATE occurrences SET state = ${ending.status}, finished_at = ${now}, token = NULL,
+          lease_until = NULL, reason = ${ending.reason}, session_id = ${ending.sessionId}, output = ${ending.output}
+        WHERE id = ${held.occurrence} AND state = 'running' AND token = ${held.token} RETURNING job, count`)
+      if (row === null) return yield* new ClaimLost({ occurrence: held.occurrence })
+      yield* ClaimRecovery.recordOnJob(row.job, row.count, now, ending)
+    })
+
+  return FireClaims.of({
+    nextDue,
+    claimDue: Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      const next = yield* nextDue
+      if (next === null || next > now) return { claimed: [], missed: [] }
+      yield* milestone.reach("claim.before")
+      const result = yield* database.write("schedule.claim", claim)
+      yield* milestone.reach("claim.after")
+      return result
+    }),
+    start: (claimed) =>
+      claimed.length === 0
+        ? Effect.succeed([])
+        : Effect.gen(function* () {
+            const startedAt = yield* Clock.currentTimeMillis
+            const prefix = `${yield* ids.next("lease")}:`
+            const list = JSON.stringify(claimed.map((one) => one.occurrence))
+            const rows = yield* database.write(
+              "schedule.start",
+              Effect.flatMap(Transaction, (sql) =>
+                Effect.flatMap(
+                  sql.unsafe(start, [prefix, startedAt, startedAt + ClaimRecovery.leaseMillis, list, token]).values,
+                  decodeIds
+                )
+              )
+            )
+            const won = new Set(rows.map(([id]) => id))
+            return claimed
+              .filter((one) => won.has(one.occurrence))
+              .map(
+                (one) =>
+                  new FireClaim({ ...one, startedAt, token: `${prefix}${one.occurrence}` }, { disableValidation: true })
+              )
+          }),
+    guard,
+    noteSession: (held, sessionId) =>
+      Effect.flatMap(Transaction, (sql) =>
+        Effect.asVoid(sql`UPDATE occurrences SET session_id = ${sessionId} WHERE id = ${held.occurrence}`)
+      ),
+    fenced: (held, operation, step) => database.write(operation, Effect.zipRight(guard(held), step)),
+    record: (held, ending, along = Effect.void) =>
+      database.write(
+        "schedule.record",
+        ended(held, ending).pipe(Effect.zipRight(along), Effect.zipLeft(milestone.reach("record.inside")))
+      ),
+    release: (claimed) =>
+      claimed.length === 0
+        ? Effect.void
+        : database.write(
+            "schedule.release",
+            Effect.flatMap(Transaction, (sql) =>
+              Effect.asVoid(
+                sql.unsafe(
+                  "UPDATE occurrences SET attempts = 0 WHERE id IN (SELECT value FROM json_each(?)) AND state = 'claimed' AND token = ?",
+                  [JSON.stringify(claimed.map((one) => one.occurrence)), token]
+                )
+              )
+            )
+          ),
+    beat: (held) => ClaimRecovery.beat(database, token, held),
+    recover: ClaimRecovery.recover({ database, token, lateness, rules, pid: process.pid, claimedOf })
+  })
+})
+
+/** Who may run what, in SQLite. Nothing is claimed before `recover` has taken the gateway's lease. */
+export const layer: Layer.Layer<FireClaims, never, Database | Settings | Ids> = Layer.effect(FireClaims, make)

@@ -1,0 +1,21 @@
+import { Context, type Effect } from "effect"
+import type { Claimed, FireClaim } from "./FireClaim.js"
+
+/** Why a run is being interrupted: the gateway stops, or somebody else holds its occurrence. */
+export type RunInterrupt = "shutdown" | "lost"
+
+export interface RunControl {
+  /** Read when the run is interrupted. */
+  readonly interrupt: Effect.Effect<RunInterrupt>
+}
+
+/** The one firing path: whatever made a job due, it is run, saved, delivered and recorded here (cron-delivery.md 3.1). */
+export class JobRunner extends Context.Tag("hermes/schedule/JobRunner")<
+  JobRunner,
+  {
+    /** Never fails: whatever happens is recorded and told. What a run holds is let go only after its delivery. */
+    readonly run: (claim: FireClaim, control: RunControl) => Effect.Effect<void>
+    /** Tells the owner of what did not run, or of which nobody knows whether it did. */
+    readonly tell: (claimed: Claimed, what: "missed" | "unknown") => Effect.Effect<void>
+  }
+>() {}

@@ -1,0 +1,130 @@
+/**
+ * What becomes of the occurrences that are due (cron-delivery.md 1.6, 2.4; decisions 14 and 15): one runs, a backlog is
+ * written down, and the next one follows. Every occurrence up to now is in exactly one of the parts. Pure.
+ */
+import * as Schedule from "./Schedule.js"
+import type { OccurrenceKind } from "./Occurrence.js"
+
+/** Up to this a run is on its time. */
+const onTimeMillis = 300_000
+const leastGraceMillis = 120_000
+const mostGraceMillis = 7_200_000
+
+export interface Rules {
+  /** After a backlog, one run. */
+  readonly catchUp: boolean
+  readonly oneShotGraceMillis: number
+}
+
+export interface Due {
+  readonly schedule: Schedule.Schedule
+  /** The first that is due, and not after now. */
+  readonly nextAt: number
+  /** Runs left; null for ever. */
+  readonly remaining: number | null
+  /** The run before is still claimed or under way. */
+  readonly busy: boolean
+  /** Its provider's limit holds it back until then. */
+  readonly holdUntil: number | null
+}
+
+/** Occurrences that do not run, together. */
+export interface Left extends Schedule.Occurrences {
+  readonly state: "missed" | "skipped"
+  readonly reason: string
+}
+
+export interface Verdict {
+  readonly run: { readonly at: number; readonly kind: OccurrenceKind } | null
+  readonly left: Left | null
+  /** When the job is due next; null when nothing is left of it. */
+  readonly next: number | null
+}
+
+/** Half of the distance of two occurrences, from 2 minutes to 2 hours: what is later than this is a backlog. */
+export const graceMillis = (schedule: Schedule.Schedule, at: number): number => {
+  const period = Schedule.period(schedule, at)
+  return period === null ? leastGraceMillis : Math.min(mostGraceMillis, Math.max(leastGraceMillis, period / 2))
+}
+
+export const kindOf = (late: number, grace: number): OccurrenceKind =>
+  late > grace ? "catch_up" : late > onTimeMillis ? "late" : "on_time"
+
+const notRun = "nobody could run it: the gateway was down, asleep or stopped"
+
+const single = ({ nextAt }: Due, now: number, rules: Rules): Verdict => {
+  const late = now - nextAt
+  if (late <= rules.oneShotGraceMillis)
+    return { run: { at: nextAt, kind: kindOf(late, rules.oneShotGraceMillis) }, left: null, next: null }
+  return {
+    run: null,
+    left: { first: nextAt, last: nextAt, count: 1, state: "missed", reason: `${notRun} when it was due` },
+    next: null
+  }
+}
+
+const recurring = (due: Due, now: number, rules: Rules, last: Schedule.Occurrences | null): Omit<Verdict, "next"> => {
+  const { nextAt, schedule } = due
+  const grace = graceMillis(schedule, nextAt)
+  if (last === null) {
+    const late = now - nextAt
+    return late <= grace || rules.catchUp
+      ? { run: { at: nextAt, kind: kindOf(late, grace) }, left: null }
+      : {
+          run: null,
+          left: {
+            first: nextAt,
+            last: nextAt,
+            count: 1,
+            state: "missed",
+            reason: `${notRun} in time, and cron.catch_up_missed is false`
+          }
+        }
+  }
+  const late = now - last.last
+  if (late > grace && !rules.catchUp)
+    return {
+      run: null,
+      left: {
+        first: nextAt,
+        last: last.last,
+        count: last.count + 1,
+        state: "missed",
+        reason: `${notRun}, and cron.catch_up_missed is false`
+      }
+    }
+  const before = Schedule.occurrences(schedule, nextAt, last.last - 1)
+  return {
+    run: { at: last.last, kind: rules.catchUp ? "catch_up" : kindOf(late, grace) },
+    left: { first: nextAt, last: before?.last ?? nextAt, count: last.count, state: "missed", reason: notRun }
+  }
+}
+
+/** What becomes of a job whose next occurrence is not after `now`. */
+export const judge = (due: Due, now: number, rules: Rules): Verdict => {
+  const { nextAt, remaining, schedule } = due
+  const follows = Schedule.next(schedule, now)
+  /** Beyond the first; null when it is the only one. */
+  const more = Schedule.next(schedule, nextAt) === follows ? null : Schedule.occurrences(schedule, nextAt, now)
+  const skip =
+    due.holdUntil !== null && due.holdUntil > now
+      ? "its provider's limit holds it back"
+      : due.busy
+        ? "the run before was not over"
+        : null
+  if (skip !== null)
+    return {
+      run: null,
+      left: {
+        first: nextAt,
+        last: more?.last ?? nextAt,
+        count: 1 + (more?.count ?? 0),
+        state: "skipped",
+        reason: skip
+      },
+      next: follows
+    }
+  if (!Schedule.isRecurring(schedule)) return single(due, now, rules)
+  const { left, run } = recurring(due, now, rules, more)
+  return { run, left, next: run !== null && remaining !== null && remaining <= 1 ? null : follows }
+}
