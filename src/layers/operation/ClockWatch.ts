@@ -4,7 +4,8 @@ import { ClockWatch } from "../../services/operation/ClockWatch.js"
 /** Less is drift and rounding. */
 const leastMillis = 1_000
 
-const monotonic: Effect.Effect<number> = Effect.sync(() => performance.now())
+/** Nanoseconds of the machine's own time, which is never set. */
+const monotonic: Effect.Effect<number> = Effect.map(Clock.currentTimeNanos, (nanos) => Number(nanos / 1_000_000n))
 
 /** Compares the wall clock with one that only goes forward. */
 export const make = (steady: Effect.Effect<number>) =>

@@ -41,7 +41,6 @@ import * as RunWork from "./RunWork.js"
 
 /** How long a notice may take when the gateway is about to end. */
 const lastWordsBound = "3 seconds"
-const longestTitle = 60
 const recordAttempts = 6
 
 /** What is recorded of a run, without how its delivery went. */
@@ -310,17 +309,6 @@ const make = Effect.gen(function* () {
       yield* plan.step
     })
 
-  const titled = (job: Job, claim: FireClaim, trace: RunWork.Trace) =>
-    trace.sessionId === null
-      ? Effect.void
-      : Effect.ignoreLogged(
-          sessions.setTitle(
-            trace.sessionId,
-            `${[...job.name].slice(0, longestTitle).join("")} · ${ScheduleWords.localTime(claim.startedAt, settings.timezone)}`,
-            "derived"
-          )
-        )
-
   const published = (job: Job, claim: FireClaim, status: string | null) =>
     Effect.flatMap(Clock.currentTimeMillis, (at) => {
       const run = { at, jobId: job.id, runId: runId(claim.occurrence), name: job.name }
@@ -363,7 +351,6 @@ const make = Effect.gen(function* () {
         })
       )
       yield* milestone.reach("record.after")
-      yield* titled(job, claim, trace)
       yield* published(job, claim, status)
     })
 
@@ -399,6 +386,7 @@ const make = Effect.gen(function* () {
   const interrupted = (claim: FireClaim, stored: StoredJob, trace: RunWork.Trace, control: RunControl) =>
     Effect.gen(function* () {
       const { job } = stored
+      if (trace.settled) return
       if ((yield* control.interrupt) === "lost")
         return yield* gone(new ClaimLost({ occurrence: claim.occurrence }), trace)
       const turn = yield* Turn.current

@@ -18,6 +18,7 @@ import { Notepad } from "../../services/schedule/Notepad.js"
 import { Responses } from "../../services/schedule/Response.js"
 import * as RunPrompt from "../../services/schedule/RunPrompt.js"
 import { type ScriptFailed, type ScriptRefused, Scripts } from "../../services/schedule/Script.js"
+import * as ScheduleWords from "../../services/schedule/ScheduleWords.js"
 import * as Silence from "../../services/schedule/Silence.js"
 import { SessionId } from "../../services/session/Session.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
@@ -59,6 +60,8 @@ export interface Trace {
   /** Its end is recorded, or is somebody else's to record. */
   settled: boolean
 }
+
+const longestTitle = 60
 
 const mute = { update: () => Effect.void, segment: Effect.void }
 
@@ -149,7 +152,7 @@ export const make = Effect.gen(function* () {
       const taken = yield* sessions.get(wanted)
       const id = SessionId.make(taken === null ? wanted : `${wanted}_${claim.occurrence}`)
       trace.sessionId = id
-      return yield* claims.fenced(
+      const session = yield* claims.fenced(
         claim,
         "run.begin",
         Effect.gen(function* () {
@@ -167,6 +170,10 @@ export const make = Effect.gen(function* () {
           yield* transcript.append(id, turn.id, [{ _tag: "user", text: prompt, platformMessageId: null }])
           return session
         }).pipe(Effect.catchTag("TurnRefused", (error) => Effect.die(error)))
+      )
+      const title = `${[...job.name].slice(0, longestTitle).join("")} · ${ScheduleWords.localTime(claim.startedAt, settings.timezone)}`
+      return yield* Effect.catchAll(sessions.setTitle(id, title, "derived"), (error) =>
+        Effect.as(Effect.logWarning("the session of a run could not be titled", error), session)
       )
     })
 

@@ -1,0 +1,143 @@
+/** Runs through the whole gateway in memory (cron-delivery.md 3; decisions 6, 16, 22; seeds: run context, streak nudge, marker). */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Schedule } from "effect"
+import { FileSystem } from "@effect/platform"
+import { Settings } from "../../../src/services/operation/Settings.js"
+import { JobOrigin } from "../../../src/services/schedule/Job.js"
+import { type JobDraft, Jobs } from "../../../src/services/schedule/Jobs.js"
+import { type Occurrence, Occurrences } from "../../../src/services/schedule/Occurrence.js"
+import { Database } from "../../../src/services/state/Database.js"
+import * as Testing from "../../../src/testing/index.js"
+
+const maker = {
+  origin: new JobOrigin({
+    platform: "telegram",
+    chatId: "77",
+    chatName: null,
+    chatType: "dm",
+    threadId: null,
+    userId: "77",
+    scopeId: null
+  }),
+  createdBy: { platform: "telegram", userId: "77" }
+}
+
+const lastUser = (request: { readonly messages: ReadonlyArray<{ readonly _tag: string; readonly text: string }> }) =>
+  request.messages.filter((message) => message._tag === "user").at(-1)?.text ?? ""
+
+const make = (draft: Omit<JobDraft, "schedule"> & { readonly schedule?: string }) =>
+  Effect.flatMap(Jobs, (jobs) => jobs.create({ schedule: "every 1h", ...draft }, maker))
+
+/** Runs a job now and waits for its end. */
+const runNow = (reference: string, context?: string) =>
+  Effect.gen(function* () {
+    const jobs = yield* Jobs
+    const occurrences = yield* Occurrences
+    const { job } = yield* jobs.find(reference)
+    const before = yield* occurrences.list({ job: job.id, limit: 1 })
+    yield* jobs.runNow(reference, context ?? null)
+    return yield* occurrences.list({ job: job.id, limit: 1 }).pipe(
+      Effect.flatMap(([newest]) =>
+        newest !== undefined && newest.id !== before[0]?.id && newest.finishedAt !== null
+          ? Effect.succeed(newest)
+          : Effect.fail("not yet" as const)
+      ),
+      Effect.retry(Schedule.spaced("10 millis").pipe(Schedule.intersect(Schedule.recurs(800)))),
+      Effect.map((found): Occurrence => found)
+    )
+  })
+
+const rows = (sql: string) =>
+  Effect.flatMap(Database, (database) => database.read("test", (client) => client.unsafe<Record<string, unknown>>(sql)))
+
+const script = (name: string, text: string) =>
+  Effect.gen(function* () {
+    const { home } = yield* Settings
+    const fs = yield* FileSystem.FileSystem
+    yield* fs.makeDirectory(`${home}/scripts`, { recursive: true })
+    yield* fs.writeFileString(`${home}/scripts/${name}`, text)
+  })
+
+const sent = Effect.flatMap(Testing.AdapterInMemory, ({ only }) => only.sent.all)
+
+describe("a run", () => {
+  it.scopedLive("speaks in the chat of its job, as nobody, marked, and leaves a session that is over", () =>
+    Effect.gen(function* () {
+      const { job } = yield* make({ prompt: "say hello", name: "greeting" })
+      const run = yield* runNow("greeting", "it is sunny")
+      expect(run).toMatchObject({ status: "ok", kind: "manual", count: 0, reason: null })
+      const [message] = yield* sent
+      expect(message?.address).toMatchObject({ platform: "telegram", chatId: "77" })
+      expect(message?.text).toContain("hello from the run")
+      expect(message?.text).toContain(job.id)
+      expect(message?.facts.marker).toMatchObject({ _tag: "Cron", job: job.id })
+      expect(message?.facts.identity.userId._tag).toBe("Cleared")
+      const { requests } = yield* Testing.ScriptedModel
+      const asked = lastUser((yield* requests)[0] as never)
+      expect(asked).toMatch(/\[SILENT\][\s\S]*say hello[\s\S]*## Run Context\nit is sunny/)
+      const [session] = yield* rows(`SELECT id, title, end_reason, source FROM sessions WHERE id = '${run.sessionId}'`)
+      expect(session).toMatchObject({ end_reason: "complete", source: "cron" })
+      expect(String(session?.["id"])).toMatch(new RegExp(`^cron_${job.id}_\\d{8}_\\d{6}$`))
+      expect(String(session?.["title"])).toMatch(/^greeting · /)
+      const { home } = yield* Settings
+      const fs = yield* FileSystem.FileSystem
+      const document = yield* fs.readFileString(`${home}/${run.output}`)
+      expect(document).toMatch(/# greeting\n[\s\S]*## Response\n\nhello from the run/)
+      expect(yield* rows("SELECT state, outcome FROM turns")).toEqual([{ state: "ended", outcome: "answered" }])
+      const jobs = yield* Jobs
+      expect((yield* jobs.find("greeting")).job).toMatchObject({ lastStatus: "ok", failureStreak: 0, completed: 0 })
+    }).pipe(Effect.provide(Testing.gateway({ model: () => Testing.say("hello from the run") })))
+  )
+
+  it.scopedLive("says nothing when there is nothing to say", () =>
+    Effect.gen(function* () {
+      yield* script("quiet.sh", "true\n")
+      yield* script("asleep.sh", "echo 'all is well'\necho '{\"wakeAgent\": false}'\n")
+      yield* make({ prompt: "look", name: "silent" })
+      yield* make({ script: "quiet.sh", noAgent: true, name: "quiet", schedule: "every 1h" })
+      yield* make({ prompt: "look", script: "asleep.sh", name: "asleep" })
+      for (const name of ["silent", "quiet", "asleep"]) expect((yield* runNow(name)).status, name).toBe("ok")
+      expect(yield* sent).toEqual([])
+      const { requests } = yield* Testing.ScriptedModel
+      expect(yield* requests).toHaveLength(1)
+    }).pipe(Effect.provide(Testing.gateway({ model: () => Testing.say("[SILENT]") })))
+  )
+
+  it.scopedLive("tells of each failure, nudges at the third, and starts again after a success", () =>
+    Effect.gen(function* () {
+      yield* script("job.sh", 'test -f "$HERMES_HOME/ok" && { echo fine; exit; }\necho broken >&2\nexit 3\n')
+      const { job } = yield* make({ script: "job.sh", noAgent: true, name: "flaky" })
+      for (let count = 1; count <= 3; count++) {
+        const run = yield* runNow("flaky")
+        expect(run.status).toBe("error")
+        const text = (yield* sent).at(-1)?.text ?? ""
+        expect(text).toContain("broken")
+        expect(text.includes("times in a row"), `nudge ${count}`).toBe(count >= 3)
+      }
+      const jobs = yield* Jobs
+      expect((yield* jobs.find("flaky")).job).toMatchObject({ failureStreak: 3, lastStatus: "error" })
+      expect(yield* rows("SELECT state, count FROM incidents")).toEqual([{ state: "alerted", count: 3 }])
+      const { home } = yield* Settings
+      const fs = yield* FileSystem.FileSystem
+      yield* fs.writeFileString(`${home}/ok`, "")
+      expect((yield* runNow("flaky")).status).toBe("ok")
+      expect((yield* sent).at(-1)?.text).toBe("fine")
+      expect((yield* jobs.find("flaky")).job).toMatchObject({ failureStreak: 0, lastStatus: "ok", id: job.id })
+      expect(yield* rows("SELECT state FROM incidents")).toEqual([{ state: "resolved" }])
+    }).pipe(Effect.provide(Testing.gateway({ model: [] })))
+  )
+
+  it.scopedLive("gives one job's answer to the next, and only the answer", () =>
+    Effect.gen(function* () {
+      const first = yield* make({ prompt: "the secret question", name: "first" })
+      yield* make({ prompt: "go on", name: "second", contextFrom: "first" })
+      yield* runNow("first")
+      yield* runNow("second")
+      const { requests } = yield* Testing.ScriptedModel
+      const asked = lastUser((yield* requests)[1] as never)
+      expect(asked).toContain("the plain answer")
+      expect(asked).not.toContain("the secret question")
+      expect(first.job.name).toBe("first")
+    }).pipe(Effect.provide(Testing.gateway({ model: () => Testing.say("the plain answer") })))
+  )
+})
