@@ -28,6 +28,8 @@ const commands = {
   model: () => import("./commands/model.js"),
   status: () => import("./commands/status.js"),
   doctor: () => import("./commands/doctor.js"),
+  backup: () => import("./commands/backup.js"),
+  restore: () => import("./commands/restore.js"),
   config: () => import("./commands/config.js"),
   logs: () => import("./commands/logs.js")
 }

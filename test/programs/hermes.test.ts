@@ -292,7 +292,7 @@ describe("settings", () => {
     const damaged = await run(["doctor", "--json", "--home", directory], { env })
     expect(damaged.code).toBe(1)
     expect(JSON.parse(damaged.stdout)).toMatchObject({ ok: false })
-    expect(damaged.stdout).toContain("restore a backup")
+    expect(damaged.stdout).toContain("hermes doctor --fix")
   })
 
   test("the log is shown from its end, foreign control characters left out", async () => {

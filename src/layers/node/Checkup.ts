@@ -3,7 +3,6 @@ import { Clock, Effect } from "effect"
 import * as fs from "node:fs"
 import * as net from "node:net"
 import path from "node:path"
-import { Database } from "../../services/state/Database.js"
 
 export interface Check {
   readonly name: string
@@ -18,10 +17,13 @@ export const finding = (name: string, detail: string, remedy: string): Check => 
 
 const modeOf = (file: string): number | null => fs.statSync(file, { throwIfNoEntry: false })?.mode ?? null
 
+/** The files of a home that hold what is nobody else's business. */
+const guarded = [".env", "config.yaml", "state.db", "state.db-wal", "state.db-shm"]
+
 /** Nobody but the owner may look into the home. */
 export const permissions = (home: string): Effect.Effect<Check> =>
   Effect.sync(() => {
-    const open = ["", ".env", "config.yaml", "state.db", "state.db-wal"].flatMap((name) => {
+    const open = ["", ...guarded].flatMap((name) => {
       const file = path.join(home, name)
       const mode = modeOf(file)
       return mode === null || (mode & 0o077) === 0 ? [] : [file]
@@ -31,22 +33,15 @@ export const permissions = (home: string): Effect.Effect<Check> =>
       : finding("permissions", `others can get at ${open.join(", ")}`, `chmod -R go= ${home}`)
   })
 
-/** Every page of the database is read. */
-export const integrity: Effect.Effect<Check, never, Database> = Effect.flatMap(Database, (database) =>
-  database
-    .read("doctor.quickCheck", (sql) => sql.unsafe<{ readonly quick_check: string }>("PRAGMA quick_check(5)"))
-    .pipe(
-      Effect.map((rows) => {
-        const said = rows.map((row) => row.quick_check)
-        return said.length === 1 && said[0] === "ok"
-          ? fine("database", "whole")
-          : finding("database", `damaged: ${said.join("; ")}`, "keep the file and restore a backup")
-      }),
-      Effect.catchAll((error) =>
-        Effect.succeed(finding("database", error.message, "keep the file and restore a backup"))
-      )
-    )
-)
+/** Takes the home and what is in it away from everybody but its owner; answers what was done. */
+export const shut = (home: string): Effect.Effect<ReadonlyArray<string>> =>
+  Effect.sync(() => {
+    const open = ["", ...guarded]
+      .map((name) => path.join(home, name))
+      .filter((file) => ((modeOf(file) ?? 0) & 0o077) !== 0)
+    for (const file of open) fs.chmodSync(file, (modeOf(file) ?? 0) & 0o700)
+    return open.map((file) => `${file} is the owner's alone`)
+  })
 
 /** Could the gateway listen there? */
 export const port = (host: string, number: number): Effect.Effect<Check> =>

@@ -4,6 +4,7 @@ import { type SqlClient, SqlError } from "@effect/sql"
 import { Cause, Clock, Effect, Layer, type ParseResult, Random, Scope } from "effect"
 import { Database } from "../../services/state/Database.js"
 import { type StateError, StateLocked, StateReadOnly, StateUnopened } from "../../services/state/StateError.js"
+import * as Placing from "./care/Placing.js"
 import * as Checkpointer from "./Checkpointer.js"
 import * as Condition from "./Condition.js"
 import * as DatabaseFile from "./DatabaseFile.js"
@@ -100,9 +101,18 @@ const openPair = (file: string, wanted: JournalMode.JournalMode) =>
     return { writer, reader, condition }
   })
 
-/** A log that is damaged before commits would lose them on opening, without a word: it is not opened. */
-const refuseDamagedLog = (file: string) =>
+/**
+ * What opening would make worse is not opened: a log that is damaged before commits would lose them without a word, and
+ * between two databases a new empty one would be made.
+ */
+const refuseUnsafe = (file: string) =>
   Effect.gen(function* () {
+    if (Placing.cutOff(file))
+      return yield* new StateUnopened({
+        file,
+        reason: "damaged",
+        detail: "a repair or a restore of it was cut off; nothing was changed, run `hermes doctor --fix`"
+      })
     const damage = yield* Effect.try({ try: () => WriteAheadLog.damage(file), catch: (error) => error })
     if (damage !== null)
       return yield* new StateUnopened({
@@ -172,8 +182,8 @@ export interface Options {
 /** Opens a database for as long as the scope lives, and makes it with its folder where there is none. */
 export const open = ({ file, journalMode = "wal" }: Options) =>
   Effect.gen(function* () {
+    yield* refuseUnsafe(file)
     yield* DatabaseFile.prepare(file)
-    yield* refuseDamagedLog(file)
     const { condition, reader, writer } = yield* openPair(file, journalMode)
     const checkpointer = writer.journal === "wal" ? yield* Checkpointer.make(file, condition) : Checkpointer.none
     return yield* makeDatabase({ writer, reader, checkpointer, condition })

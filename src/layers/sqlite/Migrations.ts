@@ -1,6 +1,5 @@
 import { SqlClient, type SqlConnection, Statement } from "@effect/sql"
-import * as Migrator from "@effect/sql/Migrator"
-import { Effect, Record, Schema } from "effect"
+import { Cause, Effect, Schema } from "effect"
 import { StateUnopened } from "../../services/state/StateError.js"
 import { foundation } from "./migrations/0001_foundation.js"
 import { owners } from "./migrations/0002_owners.js"
@@ -19,48 +18,67 @@ const migrations = {
   "0021_story_indexes": storyIndexes
 }
 
-const table = "migrations"
+const numberOf = (name: string): number => Number.parseInt(name, 10)
+const known: ReadonlySet<number> = new Set(Object.keys(migrations).map(numberOf))
+
 /** The version of a database that this program has brought up to date. */
-export const newest = Math.max(...Object.keys(migrations).map((name) => Number.parseInt(name, 10)))
+export const newest = Math.max(...known)
 
-const until = (version: number): typeof migrations =>
-  Record.filter(migrations, (_, name) => Number.parseInt(name, 10) <= version) as typeof migrations
+const Versions = Schema.decodeUnknown(Schema.Array(Schema.Struct({ version: Schema.Number })))
 
-const Versions = Schema.Array(Schema.Struct({ version: Schema.NullOr(Schema.Number) }))
+/** The steps that a database has been through. */
+const taken = (sql: SqlClient.SqlClient) =>
+  Effect.gen(function* () {
+    const table = yield* sql`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'`
+    if (table.length === 0) return new Set<number>()
+    const rows = yield* Versions(yield* sql`SELECT migration_id AS version FROM migrations`)
+    return new Set(rows.map((row) => row.version))
+  })
 
 /** A newer program may have changed the meaning of rows: what it wrote is not touched by an older one. */
 export const refuseNewer = (file: string, sql: SqlClient.SqlClient) =>
   Effect.gen(function* () {
-    const known = yield* sql`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ${table}`
-    if (known.length === 0) return
-    const rows = yield* Schema.decodeUnknown(Versions)(
-      yield* sql`SELECT max(migration_id) AS version FROM ${sql(table)}`
-    )
-    const version = rows[0]?.version ?? 0
-    if (version > newest)
+    const unknown = [...(yield* taken(sql))].filter((version) => !known.has(version))
+    if (unknown.length > 0)
       return yield* new StateUnopened({
         file,
         reason: "newer",
-        detail: `its schema is version ${version} and this program knows ${newest}; update hermes-effect or use another home`
+        detail: `its schema is version ${Math.max(...unknown)} and this program knows ${newest}; update hermes-effect or use another home`
       })
   })
 
 /**
- * Brings the schema up to date in one immediate transaction, so that two processes that start at once do it once.
- * `upTo` stops at an earlier version, as a program of then would have.
+ * Brings the schema up to date in one immediate transaction, so that two processes that start at once do it once. Steps
+ * are known by their number, not by the highest one: a database that lacks one in between gets it. `upTo` stops at an
+ * earlier version, as a program of then would have.
  */
 export const run = (connection: SqlConnection.Connection, file: string, upTo = newest) =>
   Effect.gen(function* () {
-    const client = yield* SqlClient.make({
+    const sql = yield* SqlClient.make({
       acquirer: Effect.succeed(connection),
       transactionAcquirer: Effect.succeed(connection),
       compiler: Statement.makeCompilerSqlite(),
       beginTransaction: "BEGIN IMMEDIATE",
       spanAttributes: []
     })
-    yield* Migrator.make({})({ loader: Migrator.fromRecord(until(upTo)), table }).pipe(
-      Effect.provideService(SqlClient.SqlClient, client),
-      Effect.sandbox,
-      Effect.mapError((cause) => new StateUnopened({ file, reason: "migration", detail: String(cause) }))
+    const wanted = Object.entries(migrations).filter(([name]) => numberOf(name) <= upTo)
+    const lacks = Effect.map(taken(sql), (steps) => wanted.filter(([name]) => !steps.has(numberOf(name))))
+    // Asked for once before the transaction: a start that has nothing to do writes nothing.
+    if ((yield* lacks).length === 0) return
+    yield* sql.withTransaction(
+      Effect.gen(function* () {
+        yield* sql`CREATE TABLE IF NOT EXISTS migrations (
+          migration_id INTEGER PRIMARY KEY NOT NULL,
+          created_at DATETIME NOT NULL DEFAULT current_timestamp,
+          name VARCHAR(255) NOT NULL
+        )`
+        for (const [name, step] of yield* lacks) {
+          yield* Effect.provideService(step, SqlClient.SqlClient, sql)
+          yield* sql`INSERT INTO migrations (migration_id, name) VALUES (${numberOf(name)}, ${name.replace(/^\d+_/, "")})`
+        }
+      })
     )
-  })
+  }).pipe(
+    Effect.sandbox,
+    Effect.mapError((cause) => new StateUnopened({ file, reason: "migration", detail: Cause.pretty(cause) }))
+  )

@@ -1,16 +1,21 @@
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Command from "@effect/cli/Command"
+import * as Options from "@effect/cli/Options"
 import { Effect, Schema } from "effect"
 import path from "node:path"
 import * as Checkup from "../../layers/node/Checkup.js"
-import * as Database from "../../layers/sqlite/Database.js"
 import { Config } from "../../services/operation/Config.js"
 import { type Provider, Settings, type SettingsShape } from "../../services/operation/Settings.js"
+import { Care, Examine, type Fault, Mend, Repair, type RepairReport } from "../../services/state/Care.js"
+import { care } from "../care.js"
+import { megabytes } from "./backup.js"
+import { file as databaseFile, keeping, withHome } from "./database.js"
 import { settled } from "./desk.js"
 import { Ended } from "./failure.js"
 import { Invocation } from "./invocation.js"
 import { answer } from "./output.js"
 import { running } from "./owner.js"
+import { ownerOnly } from "./ownerOnly.js"
 
 const { fine, finding } = Checkup
 
@@ -23,7 +28,9 @@ const Report = Schema.Struct({
       detail: Schema.String,
       remedy: Schema.NullOr(Schema.String)
     })
-  )
+  ),
+  /** What was put right before these checks. */
+  fixed: Schema.Array(Schema.String)
 })
 
 const needsKey: ReadonlySet<Provider> = new Set(["anthropic", "openai"])
@@ -60,11 +67,50 @@ const configured = (home: string, gatewayRuns: boolean) =>
     )
   )
 
+const remedies: { readonly [part in Fault["part"]]: string } = {
+  log: "stop the gateway and run `hermes doctor --fix`: it keeps every commit and the damaged files",
+  pages: "stop the gateway and run `hermes doctor --fix`: it saves what can be read and keeps the damaged files",
+  schema: "stop the gateway and run `hermes doctor --fix`",
+  references: "stop the gateway and run `hermes doctor --fix`",
+  index: "no message is lost; `hermes doctor --fix` makes it anew"
+}
+
+/** A log that is not emptied although it should be: somebody reads an old state, or nothing moves it into the file. */
+const longLogBytes = 256 * 2 ** 20
+
+/** Every page of the database is read, in a process of its own. */
 const database = (file: string) =>
-  Checkup.integrity.pipe(
-    Effect.provide(Database.layerReadOnly({ file })),
+  Effect.flatMap(Care, (worker) => worker.run(new Examine({ file }))).pipe(
+    Effect.map(({ bytes, faults, freeBytes, logBytes, messages, newer, sessions, version }) => {
+      const wrong = [...new Set(faults.map((fault) => fault.part))].map((part) => {
+        const said = faults.filter((fault) => fault.part === part).map((fault) => fault.detail)
+        return finding(`database ${part}`, said.join("; "), newer ? "update hermes-effect" : remedies[part])
+      })
+      const size = `${sessions} conversations, ${messages} messages, ${megabytes(bytes)}, ${megabytes(freeBytes)} of it free`
+      return [
+        newer
+          ? finding(
+              "database",
+              `version ${version} was written by a newer program`,
+              "update hermes-effect, or use another home"
+            )
+          : wrong.length > 0
+            ? finding("database", `not whole: ${size}`, "see below")
+            : fine("database", `whole: ${size}`),
+        ...wrong,
+        logBytes > longLogBytes
+          ? finding(
+              "database log size",
+              `${megabytes(logBytes)} wait to be moved into the file`,
+              "restart the gateway; end other processes that read the database"
+            )
+          : fine("database log size", megabytes(logBytes))
+      ]
+    }),
     Effect.catchAll((error) =>
-      Effect.succeed(finding("database", error.message, "keep the file, and restore a backup or update hermes-effect"))
+      Effect.succeed([
+        finding("database", error.message, "check its path and permissions, or `hermes restore` a backup")
+      ])
     )
   )
 
@@ -83,22 +129,68 @@ const examine = Effect.gen(function* () {
     fine("home", home),
     yield* Checkup.permissions(home),
     ...(yield* configured(home, owner._tag === "Right" && owner.right !== null)),
-    ...(stored ? [yield* database(path.join(home, "state.db"))] : [fine("database", "none yet")]),
+    ...(stored ? yield* database(path.join(home, "state.db")) : [fine("database", "none yet")]),
     ...(owner._tag === "Right" ? [gatewayCheck(owner.right)] : []),
     yield* Checkup.room(home)
   ]
 })
 
-export const command = Command.make("doctor", {}, () =>
+/** Puts right what can be put right, and answers what was done. */
+const fix = (checks: ReadonlyArray<Checkup.Check>) =>
   Effect.gen(function* () {
-    const checks = yield* examine
+    const { home } = yield* Invocation
+    const file = yield* databaseFile
+    const found = new Set(checks.filter((check) => !check.ok).map((check) => check.name))
+    const has = (...parts: ReadonlyArray<Fault["part"]>) => parts.some((part) => found.has(`database ${part}`))
+    const shut = found.has("permissions") ? yield* Checkup.shut(home) : []
+    if (!has("log", "pages", "schema", "references", "index")) return shut
+    const worker = yield* Care
+    const kept = yield* keeping("repair")
+    const done = yield* withHome(
+      Effect.gen(function* () {
+        const repaired = has("log", "pages") ? [yield* worker.run(new Repair({ file, kept }))] : []
+        return [...repaired.flatMap(repairLines), ...(yield* worker.run(new Mend({ file })))]
+      })
+    )
+    return [...shut, ...done]
+  })
+
+const repairLines = (report: RepairReport): ReadonlyArray<string> => [
+  `the database was made anew from ${report.rows} rows; the damaged files are kept in ${report.kept}`,
+  ...(report.log.corrected + report.log.doubtful === 0
+    ? []
+    : [
+        `of its write-ahead log ${report.log.corrected} frames were corrected, and ${report.log.doubtful} could not be`
+      ]),
+  ...report.tables.map(
+    (table) => `${table.table}: ${table.unreadable} stretches could not be read, ${table.refused} rows made no sense`
+  ),
+  ...(report.sessionsMade === 0
+    ? []
+    : [`${report.sessionsMade} conversations were made anew for messages that had lost theirs`])
+]
+
+const fixes = Options.boolean("fix").pipe(
+  Options.withDescription("Put right what can be put right, while no gateway runs; damaged files are kept.")
+)
+
+export const command = Command.make("doctor", { fix: fixes }, (asked) =>
+  Effect.gen(function* () {
+    if (asked.fix) yield* ownerOnly("doctor --fix")
+    const found = yield* examine
+    const fixed = asked.fix ? yield* fix(found) : []
+    const checks = fixed.length > 0 ? yield* examine : found
     const ok = checks.every((check) => check.ok)
-    yield* answer(Report, { ok, checks }, ({ checks }) =>
-      checks.flatMap((check) => [
+    yield* answer(Report, { ok, checks, fixed }, ({ checks, fixed }) => [
+      ...fixed.map((line) => `FIXED   ${line}`),
+      ...checks.flatMap((check) => [
         `${check.ok ? "ok     " : "PROBLEM"} ${check.name}: ${check.detail}`,
         ...(check.remedy === null ? [] : [`        → ${check.remedy}`])
       ])
-    )
+    ])
     if (!ok) return yield* new Ended({ code: 1, text: null })
   })
-).pipe(Command.withDescription("Looks for what stands in the way: exit code 1 when it finds something."))
+).pipe(
+  Command.withDescription("Looks for what stands in the way: exit code 1 when it finds something."),
+  Command.provide(care)
+)

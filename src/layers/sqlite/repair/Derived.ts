@@ -9,6 +9,3 @@ export const tables = (db: Sqlite.Database): ReadonlySet<string> =>
       .all()
       .map(({ name }) => name)
   )
-
-/** Leaves the marks of a new database, so that everything derived is made from the beginning. */
-export const forget = (_db: Sqlite.Database): void => {}

@@ -5,50 +5,20 @@
  * Runs in a process of its own that nobody else's connection lives in: reading the file by ordinary calls would drop
  * the locks of one (state-agent.md 1.1).
  */
-import * as Reactivity from "@effect/experimental/Reactivity"
 import Sqlite from "better-sqlite3"
-import { Effect, Schema } from "effect"
+import { Effect } from "effect"
 import * as fs from "node:fs"
 import path from "node:path"
-import * as DatabaseFile from "../DatabaseFile.js"
+import { CareFailed, type RepairReport } from "../../../services/state/Care.js"
+import * as Blank from "../care/Blank.js"
+import * as SearchIndex from "../care/SearchIndex.js"
+import * as Placing from "../care/Placing.js"
 import * as Migrations from "../Migrations.js"
 import { detailOf } from "../SqliteFailure.js"
-import * as SteadyConnection from "../SteadyConnection.js"
 import * as WriteAheadLog from "../WriteAheadLog.js"
 import * as Derived from "./Derived.js"
+import * as References from "./References.js"
 import { salvage } from "./Salvage.js"
-
-/** The repair could not be made. The damaged files are where they were. */
-export class RepairFailed extends Schema.TaggedError<RepairFailed>()("RepairFailed", { detail: Schema.String }) {
-  override get message(): string {
-    return `the database could not be repaired: ${this.detail}; nothing was changed, \`hermes restore\` brings back a backup`
-  }
-}
-
-export const TableReport = Schema.Struct({
-  table: Schema.String,
-  rows: Schema.Int,
-  unreadable: Schema.Int,
-  refused: Schema.Int
-})
-
-/** What a repair found and did. */
-export const RepairReport = Schema.Struct({
-  /** Where the damaged files are kept. */
-  kept: Schema.String,
-  rows: Schema.Int,
-  /** Stretches of rows of which nothing could be read. */
-  unreadable: Schema.Int,
-  /** Rows that were read and make no sense. */
-  refused: Schema.Int,
-  /** Sessions made anew for messages whose session row was lost. */
-  sessionsMade: Schema.Int,
-  /** Frames of the write-ahead log that are as they were written again, and those nobody can tell of. */
-  log: Schema.Struct({ corrected: Schema.Int, doubtful: Schema.Int }),
-  /** Tables of which something was lost. */
-  tables: Schema.Array(TableReport)
-})
-export type RepairReport = typeof RepairReport.Type
 
 const pageBytes = 4_096
 
@@ -103,24 +73,10 @@ const workingCopy = (file: string, scratch: string) => {
   return { copy, log: { corrected: mended.corrected, doubtful: mended.doubtful } }
 }
 
-/** An empty database of a version. */
-const empty = (file: string, version: number) =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      yield* DatabaseFile.prepare(file)
-      const { connection } = yield* SteadyConnection.open({ filename: file, disableWAL: true })
-      yield* Migrations.run(connection, file, version)
-    })
-  ).pipe(Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make))
-
-/** Its version as far as that can be read; the newest where it cannot, whose tables have all that older ones had. */
+/** The newest where its own cannot be read: its tables have all that older ones had. */
 const versionOf = (db: Sqlite.Database): number => {
-  try {
-    const found = db.prepare("SELECT max(migration_id) FROM migrations").pluck().get()
-    return typeof found === "number" && found >= 1 && found <= Migrations.newest ? found : Migrations.newest
-  } catch {
-    return Migrations.newest
-  }
+  const found = Blank.versionOf(db)
+  return Blank.isKnown(found) ? found : Migrations.newest
 }
 
 /** Opens the copy although its schema may not parse; what is damaged of the schema is put in from a sound one. */
@@ -146,40 +102,6 @@ const mendSchema = (damaged: Sqlite.Database, sound: Sqlite.Database): void => {
   }
 }
 
-const tablesOf = (db: Sqlite.Database): ReadonlyArray<string> =>
-  db
-    .prepare<[], { name: string }>(
-      `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'
-        AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name`
-    )
-    .all()
-    .map(({ name }) => name)
-
-/** A message whose session is lost gets one; any other reference to what is lost is taken away. */
-const mendReferences = (db: Sqlite.Database): number => {
-  const made = db
-    .prepare(
-      `INSERT INTO sessions (id, source, started_at, last_activity_at, message_count)
-       SELECT session_id, 'recovered', min(at), max(at), count(*) FROM messages
-       WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE id = session_id) GROUP BY session_id`
-    )
-    .run().changes
-  for (const table of tablesOf(db)) {
-    const keys = db
-      .prepare<[string], { table: string; from: string; to: string; notnull: number }>(
-        `SELECT k."table", k."from", k."to", c."notnull" FROM pragma_foreign_key_list(?) AS k
-         JOIN pragma_table_info('${table}') AS c ON c.name = k."from"`
-      )
-      .all(table)
-    for (const { from, notnull, table: parent, to } of keys) {
-      const lost = `"${from}" IS NOT NULL AND NOT EXISTS (SELECT 1 FROM "${parent}" WHERE "${parent}"."${to}" = "${table}"."${from}")`
-      if (notnull === 1) db.prepare(`DELETE FROM "${table}" WHERE ${lost}`).run()
-      else db.prepare(`UPDATE "${table}" SET "${from}" = NULL WHERE ${lost}`).run()
-    }
-  }
-  return made
-}
-
 /** Numbers that were given out once are not given out again, whatever became of their rows. */
 const keepSequences = (damaged: Sqlite.Database, sound: Sqlite.Database): void => {
   try {
@@ -199,12 +121,12 @@ const copyRows = (damaged: Sqlite.Database, sound: Sqlite.Database) => {
   const derived = Derived.tables(sound)
   sound.exec("BEGIN")
   for (const { name } of triggers) sound.exec(`DROP TRIGGER "${name}"`)
-  const tables = tablesOf(sound)
+  const tables = References.tables(sound)
     .filter((table) => table !== "migrations" && !derived.has(table))
     .map((table) => salvage(damaged, sound, table))
   keepSequences(damaged, sound)
-  const sessionsMade = mendReferences(sound)
-  Derived.forget(sound)
+  const sessionsMade = References.mend(sound)
+  SearchIndex.forget(sound)
   for (const { sql } of triggers) sound.exec(sql)
   sound.exec("COMMIT")
   return { tables, sessionsMade }
@@ -222,15 +144,6 @@ const faultsOf = (db: Sqlite.Database): ReadonlyArray<string> => [
     .map((row) => `${row.table} refers to what is not in ${row.parent}`)
 ]
 
-const syncFile = (file: string): void => {
-  const descriptor = fs.openSync(file, "r")
-  try {
-    fs.fsyncSync(descriptor)
-  } finally {
-    fs.closeSync(descriptor)
-  }
-}
-
 const sum = (numbers: ReadonlyArray<number>): number => numbers.reduce((total, number) => total + number, 0)
 
 /** Room for the copy, for the new database and for what else goes on: three times the files and 64 MiB. */
@@ -246,15 +159,19 @@ const needsRoom = (file: string): void => {
  * Makes a sound database of what can be read and puts it in the place of `file`, whose damaged files go into `kept`, a
  * folder that is not there yet. Whoever calls it holds the home: nobody else may have the database open.
  */
-export const repair = (file: string, kept: string): Effect.Effect<RepairReport, RepairFailed> => {
+export const repair = (file: string, kept: string): Effect.Effect<RepairReport, CareFailed> => {
   const failing = (error: unknown) =>
-    error instanceof RepairFailed ? error : new RepairFailed({ detail: detailOf(error) })
+    new CareFailed({
+      work: "the repair",
+      detail: `${detailOf(error)}; nothing was changed, \`hermes restore\` brings back a backup`
+    })
   const attempt = <A>(act: () => A) => Effect.try({ try: act, catch: failing })
   const scratch = path.join(kept, "scratch")
   const made = path.join(scratch, "state.db")
 
   return Effect.gen(function* () {
     const { copy, log } = yield* attempt(() => {
+      Placing.undo(file)
       needsRoom(file)
       fs.mkdirSync(scratch, { recursive: true, mode: 0o700 })
       return workingCopy(file, scratch)
@@ -267,7 +184,8 @@ export const repair = (file: string, kept: string): Effect.Effect<RepairReport, 
         db.close()
       }
     })
-    yield* Effect.mapError(empty(made, version), failing)
+    const blank = yield* Blank.image(version)
+    yield* attempt(() => fs.writeFileSync(made, blank, { mode: 0o600 }))
     const report = yield* attempt(() => {
       const sound = new Sqlite(made)
       let damaged = openDamaged(copy)
@@ -295,13 +213,8 @@ export const repair = (file: string, kept: string): Effect.Effect<RepairReport, 
       }
     })
     yield* attempt(() => {
-      syncFile(made)
-      for (const name of ["", "-wal", "-shm", "-journal"])
-        if (fs.existsSync(`${file}${name}`))
-          fs.renameSync(`${file}${name}`, path.join(kept, `${path.basename(file)}${name}`))
-      fs.renameSync(made, file)
+      Placing.place(made, file, kept)
       fs.rmSync(scratch, { recursive: true, force: true })
-      syncFile(path.dirname(file))
     })
     return report
   }).pipe(

@@ -1,0 +1,95 @@
+/** Reads a database from end to end and says what is wrong with it. */
+import Sqlite from "better-sqlite3"
+import { Effect } from "effect"
+import * as fs from "node:fs"
+import type { CareFailed, Examination, Fault } from "../../../services/state/Care.js"
+import * as Migrations from "../Migrations.js"
+import { detailOf } from "../SqliteFailure.js"
+import * as WriteAheadLog from "../WriteAheadLog.js"
+import * as Blank from "./Blank.js"
+import { doing, using } from "./Connection.js"
+import * as Placing from "./Placing.js"
+import * as SchemaParts from "./Schema.js"
+import * as SearchIndex from "./SearchIndex.js"
+
+/** Lines of one kind at most: whoever has more needs a repair, not a list. */
+const most = 20
+
+/** A fault instead of a failure: what cannot be read is just what is looked for. */
+const finding = (part: Fault["part"], look: () => ReadonlyArray<string>): ReadonlyArray<Fault> => {
+  try {
+    return look().map((detail) => ({ part, detail }))
+  } catch (error) {
+    return [{ part, detail: detailOf(error) }]
+  }
+}
+
+/** The rows that belong to a session without the schema saying so. */
+export const belongings = ["routes", "usage"] as const
+
+const logFaults = (file: string) => (): ReadonlyArray<string> => {
+  const damage = WriteAheadLog.damage(file)
+  return damage === null
+    ? []
+    : [`the write-ahead log is damaged in frame ${damage.frames.join(", ") || "0"}, before ${damage.forgotten} commits`]
+}
+
+const pageFaults = (db: Sqlite.Database) => (): ReadonlyArray<string> =>
+  db
+    .prepare<[], { integrity_check: string }>(`PRAGMA integrity_check(${most})`)
+    .all()
+    .map((row) => row.integrity_check)
+    .filter((line) => line !== "ok")
+
+const referenceFaults = (db: Sqlite.Database) => (): ReadonlyArray<string> => {
+  const foreign = db
+    .prepare<[], { table: string; parent: string; count: number }>(
+      `SELECT "table", parent, count(*) AS count FROM pragma_foreign_key_check GROUP BY "table", parent`
+    )
+    .all()
+    .map(({ count, parent, table }) => `${count} rows of ${table} refer to what is not in ${parent}`)
+  const orphans = belongings.flatMap((table) => {
+    const count = number(db, `SELECT count(*) FROM ${table} WHERE session_id NOT IN (SELECT id FROM sessions)`)
+    return count === 0 ? [] : [`${count} rows of ${table} belong to no session`]
+  })
+  return [...foreign, ...orphans]
+}
+
+const number = (db: Sqlite.Database, sql: string): number => {
+  try {
+    return Number(db.prepare(sql).pluck().get() ?? 0)
+  } catch {
+    return 0
+  }
+}
+
+const nothing = { version: 0, newer: false, bytes: 0, logBytes: 0, freeBytes: 0, sessions: 0, messages: 0 }
+const interrupted: Fault = { part: "pages", detail: "putting another database into its place was cut off" }
+
+/** Sizes in bytes. Nothing is changed, and others may go on. */
+export const examine = (file: string): Effect.Effect<Examination, CareFailed> =>
+  Effect.gen(function* () {
+    if (Placing.cutOff(file)) return { ...nothing, faults: [interrupted] }
+    const version = yield* doing("the examination", () => using(file, { readonly: true }, Blank.versionOf))
+    const blank = Blank.isKnown(version) ? new Sqlite(yield* Blank.image(version)) : null
+    return yield* doing("the examination", () =>
+      using(file, { readonly: true }, (db) => ({
+        faults: [
+          ...finding("log", logFaults(file)),
+          ...finding("pages", pageFaults(db)),
+          ...(blank === null
+            ? []
+            : finding("schema", () => SchemaParts.missing(db, blank).map(({ detail }) => detail))),
+          ...finding("references", referenceFaults(db)),
+          ...finding("index", () => SearchIndex.faults(db))
+        ],
+        version,
+        newer: version > Migrations.newest,
+        bytes: fs.statSync(file).size,
+        logBytes: fs.statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0,
+        freeBytes: number(db, "PRAGMA freelist_count") * number(db, "PRAGMA page_size"),
+        sessions: number(db, "SELECT count(*) FROM sessions"),
+        messages: number(db, "SELECT count(*) FROM messages")
+      }))
+    )
+  })

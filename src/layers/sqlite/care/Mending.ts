@@ -1,0 +1,57 @@
+/** Puts right what is wrong with a database whose pages are whole. */
+import Sqlite from "better-sqlite3"
+import { Effect } from "effect"
+import * as fs from "node:fs"
+import type { CareFailed } from "../../../services/state/Care.js"
+import * as References from "../repair/References.js"
+import * as Blank from "./Blank.js"
+import { doing, using } from "./Connection.js"
+import { belongings } from "./Examination.js"
+import * as SchemaParts from "./Schema.js"
+import * as SearchIndex from "./SearchIndex.js"
+
+/** A log that stays longer than this although nobody uses the database is emptied. */
+const longLogBytes = 16 * 2 ** 20
+
+/** Answers what was done, one line each; nothing when nothing had to be. */
+export const mend = (file: string): Effect.Effect<ReadonlyArray<string>, CareFailed> =>
+  doing("mending the database", () => using(file, { readonly: true }, Blank.versionOf)).pipe(
+    Effect.flatMap((version) => Blank.image(version)),
+    Effect.flatMap((image) =>
+      doing("mending the database", () => {
+        const blank = new Sqlite(image)
+        return using(file, {}, (db) => {
+          db.pragma("synchronous = FULL")
+          const done: Array<string> = []
+          db.transaction(() => {
+            for (const part of SchemaParts.missing(db, blank)) {
+              db.exec(part.sql)
+              done.push(`${part.detail.replace(/is missing$/, "was missing and is there again")}`)
+            }
+            for (const table of belongings) {
+              const { changes } = db
+                .prepare(`DELETE FROM ${table} WHERE session_id NOT IN (SELECT id FROM sessions)`)
+                .run()
+              if (changes > 0) done.push(`${changes} rows of ${table} that belonged to no session were taken away`)
+            }
+            const lost = db.prepare("SELECT count(*) FROM pragma_foreign_key_check").pluck().get()
+            if (Number(lost) > 0) {
+              const made = References.mend(db)
+              done.push(
+                `${String(lost)} references to nothing were taken away${made > 0 ? `, and ${made} sessions made for messages that had none` : ""}`
+              )
+            }
+            if (SearchIndex.faults(db).length > 0) {
+              SearchIndex.forget(db)
+              done.push("the search index is made anew")
+            }
+          }).immediate()
+          if ((fs.statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > longLogBytes) {
+            db.pragma("wal_checkpoint(TRUNCATE)")
+            done.push("the write-ahead log was emptied into the database")
+          }
+          return done
+        })
+      })
+    )
+  )
