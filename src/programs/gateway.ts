@@ -22,6 +22,8 @@ import * as Health from "../layers/operation/Health.js"
 import * as Lifecycle from "../layers/operation/Lifecycle.js"
 import * as Readiness from "../layers/operation/Readiness.js"
 import * as GatewayLock from "../layers/sqlite/GatewayLock.js"
+import * as Search from "../layers/sqlite/Search.js"
+import * as SearchIndex from "../layers/sqlite/SearchIndex.js"
 import * as TelegramAdapter from "../layers/telegram/TelegramAdapter.js"
 import * as WebAdapter from "../layers/web/Adapter.js"
 import { ApiServer } from "../services/api/ApiServer.js"
@@ -37,7 +39,7 @@ import { scheduling } from "./scheduling.js"
 import { stores } from "./stores.js"
 
 /** What the gateway is: the agent, its conversations and its state. Needs what `edges.foundation` gives; surfaces go on top. */
-export const layer = scheduling.pipe(
+export const layer = Layer.mergeAll(scheduling, Search.layerFeeding).pipe(
   Layer.provideMerge(agency),
   Layer.provideMerge(stores),
   Layer.provideMerge(Layer.mergeAll(Readiness.layer, Ids.layer))
@@ -59,7 +61,8 @@ const health = Layer.unwrapEffect(
 export const edges = {
   foundation: Layer.mergeAll(
     Layer.merge(ModelRoute.layer, ModelRoute.routes).pipe(Layer.provide(Ids.layer)),
-    state.shared
+    state.shared,
+    Layer.unwrapEffect(Effect.map(Home, (home) => SearchIndex.layer({ file: home.searchIndex })))
   ),
   surfaces: (options: { readonly pageDirectory: string }) =>
     HttpServer.layer(options).pipe(

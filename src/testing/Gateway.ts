@@ -4,6 +4,7 @@ import { Layer } from "effect"
 import * as AmbientEnvironment from "../fibers/AmbientEnvironment.js"
 import type { Profile } from "../layers/memory/Profile.js"
 import * as Database from "../layers/sqlite/Database.js"
+import * as SearchIndex from "../layers/sqlite/SearchIndex.js"
 import * as Opening from "../layers/operation/Opening.js"
 import * as Gateway from "../programs/gateway.js"
 import type { ModelRequest } from "../services/agent/ModelRoute.js"
@@ -33,7 +34,9 @@ export const gateway = (options: Options) =>
   Opening.layer({ unclean: options.unclean ?? false }).pipe(
     Layer.provideMerge(AdapterInMemory.layer(...(options.platforms ?? [profiles.telegram]))),
     Layer.provideMerge(Gateway.layer),
-    Layer.provideMerge(Layer.mergeAll(scriptedModel(options.model), options.database ?? SqliteInMemory)),
+    Layer.provideMerge(
+      Layer.mergeAll(scriptedModel(options.model), options.database ?? SqliteInMemory, SearchIndex.layerMemory)
+    ),
     Layer.provideMerge(Settings.layer(options.settings)),
     Layer.provideMerge(AmbientEnvironment.layer(options.environment ?? {})),
     Layer.provideMerge(NodeContext.layer)

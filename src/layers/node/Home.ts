@@ -78,6 +78,7 @@ const make = (directory: string) =>
       return Home.of({
         directory,
         database: file("state.db"),
+        searchIndex: file("search.db"),
         workspace: file("workspace"),
         lockDirectory: path.join(stateHome, "hermes", "gateway-locks"),
         apiKey: Redacted.make(apiKey),

@@ -4,6 +4,7 @@ import { StateUnopened } from "../../services/state/StateError.js"
 import { foundation } from "./migrations/0001_foundation.js"
 import { owners } from "./migrations/0002_owners.js"
 import { compaction } from "./migrations/0006_compaction.js"
+import { search } from "./migrations/0007_search.js"
 import { jobs } from "./migrations/0010_jobs.js"
 import { channelNames } from "./migrations/0020_channel_names.js"
 import { storyIndexes } from "./migrations/0021_story_indexes.js"
@@ -13,6 +14,7 @@ const migrations = {
   "0001_foundation": foundation,
   "0002_owners": owners,
   "0006_compaction": compaction,
+  "0007_search": search,
   "0010_jobs": jobs,
   "0020_channel_names": channelNames,
   "0021_story_indexes": storyIndexes

@@ -1,6 +1,7 @@
 import type { SqlClient } from "@effect/sql"
 import { Effect, Schema } from "effect"
 import { Session } from "../../services/session/Session.js"
+import type { Owner } from "../../services/session/SessionStore.js"
 import * as Rows from "./Rows.js"
 
 const { fields } = Session
@@ -27,6 +28,11 @@ const columns = `s.id, s.key, s.title, s.title_source AS titleSource, s.source, 
   (SELECT body FROM prompts WHERE hash = s.tool_names_hash) AS toolNames,
   s.started_at AS startedAt, s.last_activity_at AS lastActivityAt, s.ended_at AS endedAt, s.end_reason AS endReason,
   s.suspended, s.message_count AS messageCount, s.unread, s.archived, s.pinned`
+
+/** The sessions, as `sessions AS s`, that an owner may see. */
+export const owned = (sql: SqlClient.SqlClient, owner: Owner) =>
+  sql`s.hidden = 0 AND s.platform = ${owner.platform} AND s.chat_id IS ${owner.chatId}
+    AND (${owner.userId} IS NULL OR s.user_id IS NULL OR s.user_id = ${owner.userId})`
 
 /** What a query of the table `sessions AS s` selects. */
 export const selected = (sql: SqlClient.SqlClient) => sql.literal(columns)

@@ -1,4 +1,3 @@
-import type { SqlClient } from "@effect/sql"
 import { Clock, Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
 import type { Source } from "../../services/conversation/InboundEvent.js"
@@ -32,10 +31,6 @@ const personOf = (key: SessionKey | null, source: Source): string | null => {
   const shared = source.chatType !== "dm" && key !== null && !key.endsWith(`:${person}`)
   return shared ? null : person
 }
-
-const owned = (sql: SqlClient.SqlClient, owner: Owner) =>
-  sql`s.hidden = 0 AND s.platform = ${owner.platform} AND s.chat_id IS ${owner.chatId}
-    AND (${owner.userId} IS NULL OR s.user_id IS NULL OR s.user_id = ${owner.userId})`
 
 const make = Effect.gen(function* () {
   const database = yield* Database
@@ -126,7 +121,7 @@ const make = Effect.gen(function* () {
     Effect.gen(function* () {
       const sql = yield* Transaction
       const wanted = reference.trim()
-      const mine = owned(sql, owner)
+      const mine = SessionRows.owned(sql, owner)
       const found = (condition: ReturnType<typeof sql.literal>) =>
         SessionRows.many(sql`SELECT ${SessionRows.selected(sql)} FROM sessions AS s WHERE ${mine} AND ${condition}
           ORDER BY s.last_activity_at DESC LIMIT ${candidatesNamed + 1}`)
@@ -180,7 +175,7 @@ const make = Effect.gen(function* () {
     database.read("session.list", (sql) => {
       const { owner, before, pinned, archived = false } = options
       const kept = pinned === true ? sql`s.pinned = 1` : sql`s.archived = ${sql.literal(archived ? "1" : "0")}`
-      const whose = sql`${owner === null ? sql`s.hidden = 0` : owned(sql, owner)} AND ${kept}`
+      const whose = sql`${owner === null ? sql`s.hidden = 0` : SessionRows.owned(sql, owner)} AND ${kept}`
       const when = before === undefined ? sql`1` : sql`s.last_activity_at < ${before}`
       return SessionRows.many(sql`SELECT ${SessionRows.selected(sql)} FROM sessions AS s WHERE ${whose} AND ${when}
           ORDER BY s.last_activity_at DESC, s.id DESC LIMIT ${options.limit}`)

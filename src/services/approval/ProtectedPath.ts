@@ -21,7 +21,7 @@ const fold = (name: string): string => name.toLowerCase()
 
 /** Is a file of this name, anywhere in the agent's home, one of its secrets or its state (or a copy of them)? */
 export const isSecretOfHome = (name: string): boolean =>
-  /^(\.env(\..*)?|([^/]*\.)?key|state\.db.*|gateway\.lock.*)$/.test(fold(path.basename(name)))
+  /^(\.env(\..*)?|([^/]*\.)?key|(state|search)\.db.*|gateway\.lock.*)$/.test(fold(path.basename(name)))
 
 const credentialPlaces = [
   ".ssh",

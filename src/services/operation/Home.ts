@@ -16,6 +16,8 @@ export class Home extends Context.Tag("hermes/operation/Home")<
   {
     readonly directory: string
     readonly database: string
+    /** The search index: made from the database, and made again where it is gone. */
+    readonly searchIndex: string
     readonly workspace: string
     /** Where bot tokens are locked, machine-wide. */
     readonly lockDirectory: string

@@ -1,0 +1,391 @@
+/** Search over the messages and their index (state-agent.md 2.6). */
+import type { SqlClient } from "@effect/sql"
+import { Clock, Effect, Layer, Schema } from "effect"
+import * as Turn from "../../fibers/Turn.js"
+import { Activity } from "../../services/operation/Activity.js"
+import { Search, type SearchHit, type SearchOptions, type SearchRole } from "../../services/session/Search.js"
+import * as SearchQuery from "../../services/session/SearchQuery.js"
+import * as SearchText from "../../services/session/SearchText.js"
+import { Database, Transaction } from "../../services/state/Database.js"
+import type { StateError } from "../../services/state/StateError.js"
+import * as Rows from "./Rows.js"
+import { type IndexedMessage, type IndexUnusable, SearchIndex, type Watermark } from "./SearchIndex.js"
+import { owned } from "./SessionRows.js"
+
+/** Characters of a message that are searched; results of tools can be whole files. */
+const mostCharacters = 65_536
+const mostOfResult = 8_192
+
+/** What one slice of the index may take of the event loop, and the rows to begin with. */
+const sliceMillis = 8
+const firstSlice = 50
+const largestSlice = 400
+
+/** Rows that are looked through at once where there is no index. */
+const scanRows = 4_000
+
+/** Candidates that are looked at until there are enough hits. */
+const mostCandidates = 50_000
+
+/** An index that is wrong is made anew, and not again and again where the two disagree about a letter. */
+const doubtMillis = 3_600_000
+
+const highest = Number.MAX_SAFE_INTEGER
+
+const said: ReadonlyArray<SearchRole> = ["user", "assistant"]
+
+const Message = Schema.Struct({
+  id: Schema.Number,
+  sessionId: Schema.String,
+  at: Schema.Number,
+  role: Schema.Literal("user", "assistant", "tool", "summary"),
+  text: Schema.String,
+  tool: Schema.NullOr(Schema.String),
+  calls: Schema.NullOr(Schema.String),
+  title: Schema.NullOr(Schema.String),
+  source: Schema.String,
+  hidden: Rows.Flag
+})
+type Message = typeof Message.Type
+
+const Messages = Rows.all(Message)
+
+const columns = `m.id, m.session_id AS sessionId, m.at, m.role,
+  substr(m.text, 1, CASE m.role WHEN 'tool' THEN ${mostOfResult} ELSE ${mostCharacters} END) AS text,
+  m.tool_name AS tool, substr(m.tool_calls, 1, ${mostOfResult}) AS calls, s.title, s.source, s.hidden`
+
+/** Everything of a message that can be found. */
+const textOf = ({ calls, text, tool }: Message): string =>
+  [text, tool ?? "", calls ?? ""].filter((part) => part !== "").join("\n")
+
+const placeWord = (kind: "s" | "o" | "r", name: string): string => kind + name.toLowerCase().replace(/[^a-z0-9]/g, "")
+
+const indexed = (message: Message): IndexedMessage => {
+  const text = textOf(message)
+  return {
+    id: message.id,
+    words: SearchText.words(text).join(" "),
+    place: [placeWord("s", message.sessionId), placeWord("o", message.source), placeWord("r", message.role)].join(" "),
+    letters: message.role === "tool" ? null : SearchText.folded(text.slice(0, mostOfResult))
+  }
+}
+
+/** What of the query the index can answer: the words, and where they were said. */
+const matchOf = (words: string, { roles, sessionId, source }: SearchOptions): string => {
+  const places = [
+    ...(sessionId === undefined ? [] : [`"${placeWord("s", sessionId)}"`]),
+    ...(source === undefined ? [] : [`"${placeWord("o", source)}"`]),
+    ...(roles === undefined ? [] : [`(${roles.map((role) => `"${placeWord("r", role)}"`).join(" OR ")})`])
+  ]
+  return [`{text} : (${words})`, ...places.map((place) => `{place} : ${place}`)].join(" AND ")
+}
+
+/** May it be shown to whoever asks? What was taken back, and what is hidden, never is. */
+const visible = (sql: SqlClient.SqlClient, options: SearchOptions) => sql`(m.active = 1 OR m.compacted = 1)
+  AND ${options.owner === null ? sql`s.hidden = 0` : owned(sql, options.owner)}
+  AND m.role IN ${sql.in(options.roles ?? said)}
+  AND ${options.sessionId === undefined ? sql`1` : sql`m.session_id = ${options.sessionId}`}
+  AND ${options.source === undefined ? sql`1` : sql`s.source = ${options.source}`}
+  AND ${options.after === undefined ? sql`1` : sql`m.at >= ${options.after}`}
+  AND ${options.before === undefined ? sql`1` : sql`m.at < ${options.before}`}`
+
+const escaped = (word: string): string => `%${word.replace(/[\\%_]/g, "\\$&")}%`
+
+const hitOf = (message: Message, snippet: string): SearchHit => ({
+  messageId: message.id,
+  sessionId: message.sessionId,
+  title: message.title,
+  source: message.source,
+  role: message.role === "summary" ? "assistant" : message.role,
+  at: message.at,
+  snippet
+})
+
+/** Lets everything else have its turn. */
+const breathe = Effect.sleep(0)
+
+const make = Effect.gen(function* () {
+  const database = yield* Database
+  const index = yield* SearchIndex
+  let rebuilding = false
+  let doubtedAt = Number.NEGATIVE_INFINITY
+
+  const newestId = database.read("search.newest", (sql) =>
+    Rows.count(sql`SELECT coalesce(max(id), 0) AS count FROM messages`)
+  )
+
+  const markOf = (message: { readonly at: number; readonly sessionId: string } | undefined): string =>
+    message === undefined ? "" : `${message.at} ${message.sessionId}`
+
+  const after = (id: number, limit: number) =>
+    database.read("search.feed", (sql) =>
+      Messages(sql`SELECT ${sql.literal(columns)} FROM messages AS m JOIN sessions AS s ON s.id = m.session_id
+        WHERE m.id > ${id} ORDER BY m.id LIMIT ${limit}`)
+    )
+
+  /** Was it made from other messages, as after a backup was put back? Then ids mean something else. */
+  const isForeign = ({ id, mark }: Watermark) =>
+    id === 0
+      ? Effect.succeed(false)
+      : database.read("search.watermark", (sql) =>
+          Effect.gen(function* () {
+            const last = yield* Rows.count(
+              sql`SELECT coalesce(max(seq), 0) AS count FROM sqlite_sequence WHERE name = 'messages'`
+            )
+            if (last < id) return true
+            const [row] = yield* sql<{ readonly at: number; readonly sessionId: string }>`SELECT at,
+              session_id AS sessionId FROM messages WHERE id = ${id}`
+            return row !== undefined && markOf(row) !== mark
+          })
+        )
+
+  const usable = Effect.gen(function* () {
+    const watermark = yield* index.watermark
+    if (!(yield* isForeign(watermark))) return watermark
+    yield* Effect.logWarning("the search index belongs to other messages and is made anew")
+    yield* index.clear
+    return yield* index.watermark
+  })
+
+  const forget = Effect.gen(function* () {
+    const gone = yield* database.read("search.forgotten", (sql) =>
+      Effect.map(
+        sql<{ readonly id: number }>`SELECT id FROM search_forgotten ORDER BY id LIMIT ${largestSlice}`,
+        (rows) => rows.map((row) => row.id)
+      )
+    )
+    if (gone.length === 0) return 0
+    yield* index.forget(gone)
+    yield* database.write(
+      "search.forgotten",
+      Effect.flatMap(
+        Transaction,
+        (sql) => sql`DELETE FROM search_forgotten WHERE id IN (SELECT value FROM json_each(${JSON.stringify(gone)}))`
+      )
+    )
+    return gone.length
+  })
+
+  /** One slice at a time, each sized by what the last one took. */
+  const feed = Effect.gen(function* () {
+    let watermark = yield* usable
+    rebuilding = watermark.id === 0
+    let size = firstSlice
+    for (;;) {
+      const began = yield* Clock.currentTimeNanos
+      const rows = yield* after(watermark.id, size)
+      const last = rows.at(-1)
+      if (last === undefined) break
+      const to = { id: last.id, mark: markOf(last) }
+      yield* index.add(rows.filter((row) => !row.hidden && row.role !== "summary").map(indexed), to)
+      watermark = to
+      const took = Number((yield* Clock.currentTimeNanos) - began) / 1e6
+      size = Math.max(1, Math.min(largestSlice, Math.floor((size * sliceMillis) / Math.max(took, 1))))
+      yield* breathe
+    }
+    while ((yield* forget) > 0) yield* breathe
+  }).pipe(
+    Effect.ensuring(
+      Effect.sync(() => {
+        rebuilding = false
+      })
+    )
+  )
+
+  /** Damage met on the way is answered by starting over, a few times; after that the messages are looked through. */
+  const catchUp: Effect.Effect<void, StateError> = feed.pipe(
+    Effect.retry({ times: 2, while: (error) => error._tag === "IndexUnusable" }),
+    Effect.catchTag("IndexUnusable", (error) => Effect.logWarning("there is no search index for now", error))
+  )
+
+  const rowsOf = (ids: ReadonlyArray<number>, options: SearchOptions) =>
+    database.read("search.rows", (sql) =>
+      Messages(sql`SELECT ${sql.literal(columns)} FROM json_each(${JSON.stringify(ids)}) AS c
+        JOIN messages AS m ON m.id = c.value JOIN sessions AS s ON s.id = m.session_id
+        WHERE ${visible(sql, options)} ORDER BY c.key`)
+    )
+
+  /** Collects until there are enough; a copy of a message in a branch is shown once. */
+  const collector = (limit: number) => {
+    const seen = new Set<string>()
+    const hits: Array<SearchHit> = []
+    return {
+      hits,
+      isFull: () => hits.length >= limit,
+      add: (hit: SearchHit): void => {
+        const same = `${hit.at} ${hit.role} ${hit.snippet}`
+        if (hits.length >= limit || seen.has(same)) return
+        seen.add(same)
+        hits.push(hit)
+      }
+    }
+  }
+  type Collector = ReturnType<typeof collector>
+
+  /** Looks at candidates of the index, newest first, in portions that grow. Answers whether one of them was none. */
+  const take = (
+    into: Collector,
+    options: SearchOptions,
+    portion: (below: number, limit: number) => Effect.Effect<ReadonlyArray<number>, IndexUnusable>,
+    show: (message: Message) => string | null
+  ) =>
+    Effect.gen(function* () {
+      let below = highest
+      let limit = options.limit * 2
+      let looked = 0
+      let wrong = false
+      while (!into.isFull() && looked < mostCandidates) {
+        const ids = yield* portion(below, limit)
+        for (const message of ids.length === 0 ? [] : yield* rowsOf(ids, options)) {
+          const snippet = show(message)
+          if (snippet === null) wrong = true
+          else into.add(hitOf(message, snippet))
+        }
+        looked += ids.length
+        if (ids.length < limit) break
+        below = ids.at(-1) ?? 0
+        limit = Math.min(4_000, limit * 4)
+        yield* breathe
+      }
+      return wrong
+    })
+
+  /** Looks through the messages above an id themselves, newest first. */
+  const scan = (into: Collector, options: SearchOptions, query: SearchQuery.SearchQuery, above: number) =>
+    Effect.gen(function* () {
+      const hints = SearchQuery.rarest(query)
+      // LIKE knows the letters A to Z in both sizes only: texts and words with others are compared here.
+      const likely = hints.every((word) => /^[a-z0-9]+$/.test(word)) ? hints.map(escaped) : null
+      const shown = SearchQuery.marked(query)
+      let below = (yield* newestId) + 1
+      while (below > above + 1 && !into.isFull()) {
+        const from = Math.max(above, below - 1 - scanRows)
+        const rows = yield* database.read("search.scan", (sql) => {
+          const hinted =
+            likely === null
+              ? sql`1`
+              : sql.or(
+                  likely.map(
+                    (like) => sql`(m.text LIKE ${like} ESCAPE '\\' OR m.tool_name LIKE ${like} ESCAPE '\\'
+                    OR m.tool_calls LIKE ${like} ESCAPE '\\' OR octet_length(m.text) <> length(m.text)
+                    OR octet_length(m.tool_calls) <> length(m.tool_calls))`
+                  )
+                )
+          return Messages(sql`SELECT ${sql.literal(columns)} FROM messages AS m JOIN sessions AS s ON s.id = m.session_id
+            WHERE m.id > ${from} AND m.id < ${below} AND ${visible(sql, options)} AND ${hinted}
+            ORDER BY m.id DESC LIMIT ${likely === null ? scanRows : options.limit * 8}`)
+        })
+        for (const message of rows) {
+          const text = textOf(message)
+          if (!SearchQuery.matches(query, SearchText.words(text))) continue
+          into.add(hitOf(message, SearchText.snippet(text, shown, false) ?? SearchText.beginning(text)))
+        }
+        const cut = likely !== null && rows.length === options.limit * 8
+        below = cut ? (rows.at(-1)?.id ?? from + 1) : from + 1
+        yield* breathe
+      }
+    })
+
+  const withIndex = (
+    into: Collector,
+    options: SearchOptions,
+    query: SearchQuery.SearchQuery,
+    words: string,
+    watermark: Watermark
+  ) =>
+    Effect.gen(function* () {
+      const shown = SearchQuery.marked(query)
+      const match = matchOf(words, options)
+      const show = (message: Message): string | null => {
+        const text = textOf(message)
+        return (
+          SearchText.snippet(text, shown, false) ??
+          (SearchQuery.matches(query, SearchText.words(text)) ? SearchText.beginning(text) : null)
+        )
+      }
+      yield* scan(into, options, query, watermark.id)
+      if (options.sort === "relevance") {
+        const ids = yield* index.best(match, Math.min(1_000, options.limit * 10))
+        for (const message of yield* rowsOf(ids, options)) {
+          const snippet = show(message)
+          if (snippet !== null) into.add(hitOf(message, snippet))
+        }
+      }
+      const wrong = into.isFull()
+        ? false
+        : yield* take(into, options, (below, limit) => index.newest(match, below, limit), show)
+      const now = yield* Clock.currentTimeMillis
+      if (wrong && now - doubtedAt > doubtMillis) {
+        doubtedAt = now
+        yield* Effect.logWarning("the search index names messages that do not answer; it is made anew")
+        yield* index.clear
+      }
+      const grams = into.hits.length > 0 ? null : SearchQuery.toGrams(query)
+      if (grams !== null)
+        yield* take(
+          into,
+          options,
+          (below, limit) => index.within(grams, below, limit),
+          (message) => {
+            const text = textOf(message)
+            if (!SearchQuery.matchesWithin(query, text)) return null
+            return SearchText.snippet(text, shown, true) ?? SearchText.beginning(text)
+          }
+        )
+    })
+
+  return Search.of({
+    search: Effect.fn("Search.search")(function* (options) {
+      const query = SearchQuery.parse(options.text)
+      const words = SearchQuery.toMatch(query)
+      if (words === null) return []
+      const into = collector(options.limit)
+      yield* usable.pipe(
+        Effect.flatMap((watermark) => withIndex(into, options, query, words, watermark)),
+        Effect.catchTag("IndexUnusable", () => scan(into, options, query, 0))
+      )
+      return into.hits
+    }),
+    status: Effect.gen(function* () {
+      const newest = yield* newestId
+      return yield* usable.pipe(
+        Effect.map(({ id }) => ({
+          index: rebuilding ? ("rebuilding" as const) : newest > id ? ("behind" as const) : ("current" as const),
+          waiting: Math.max(0, newest - id)
+        })),
+        Effect.catchTag("IndexUnusable", () => Effect.succeed({ index: "off" as const, waiting: newest }))
+      )
+    }),
+    catchUp,
+    rebuild: Effect.zipRight(index.clear, catchUp)
+  })
+})
+
+/** Search that reads: for commands beside a gateway. What the index does not have is looked through. */
+export const layer: Layer.Layer<Search, never, Database | SearchIndex> = Layer.effect(Search, make)
+
+/** How long the index rests after it has caught up, so that a burst of messages is one slice. */
+const rest = "200 millis"
+/** Looked after at least so often, for what no event tells of. */
+const atLeastEvery = "5 minutes"
+
+/** Search whose index follows the messages: for the one process that owns the home. */
+export const layerFeeding: Layer.Layer<Search, never, Database | SearchIndex | Activity> = Layer.scoped(
+  Search,
+  Effect.gen(function* () {
+    const search = yield* make
+    const activity = yield* Activity
+    const feed = yield* activity.watch(
+      (event) => event._tag === "message.stored" || event._tag === "turn.ended" || event._tag === "session.changed"
+    )
+    yield* Turn.forkWorker(
+      search.catchUp.pipe(
+        Effect.catchAll((error) => Effect.logWarning("the search index could not be brought up to date", error)),
+        Effect.zipRight(Effect.timeoutOption(feed.take, atLeastEvery)),
+        Effect.zipRight(Effect.sleep(rest)),
+        Effect.forever
+      )
+    )
+    return search
+  })
+)

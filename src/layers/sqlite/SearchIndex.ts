@@ -1,0 +1,312 @@
+/**
+ * The search index: a file of its own beside the database, made from the messages and never the only place of anything.
+ * It can be deleted at any time. Damage is answered with a new, empty file: no message hangs on it, no commit waits for
+ * it, and the database's file never sees it.
+ */
+import * as Reactivity from "@effect/experimental/Reactivity"
+import type { SqlClient } from "@effect/sql"
+import { Cause, Clock, Context, Effect, Exit, Layer, Schema, Scope } from "effect"
+import { rmSync } from "node:fs"
+import * as DatabaseFile from "./DatabaseFile.js"
+import * as DirectClient from "./DirectClient.js"
+import * as Rows from "./Rows.js"
+import { detailOf, isBusy } from "./SqliteFailure.js"
+import * as SteadyConnection from "./SteadyConnection.js"
+
+/** Another layout is made anew. */
+const layout = 1
+
+/** Rows in one INSERT. */
+const rowsAtOnce = 40
+
+/** After it could not be made, because the disk is full or read-only. */
+const retryMillis = 60_000
+
+/** Words that the ranking looks at: the newest so many messages that answer at all. All of them would take 100 ms for a common word. */
+const candidates = 1_000
+
+/** What is indexed of a message: its words, where it belongs, and its letters for parts of words. */
+export interface IndexedMessage {
+  readonly id: number
+  readonly words: string
+  readonly place: string
+  /** Null for what is only found by whole words. */
+  readonly letters: string | null
+}
+
+/** The last message that the index has seen, and what tells that it is still the same one. */
+export interface Watermark {
+  readonly id: number
+  readonly mark: string
+}
+
+/** The index cannot be used now; whoever searches looks through the messages. */
+export class IndexUnusable extends Schema.TaggedError<IndexUnusable>()("IndexUnusable", { detail: Schema.String }) {}
+
+export class SearchIndex extends Context.Tag("hermes/sqlite/SearchIndex")<
+  SearchIndex,
+  {
+    readonly watermark: Effect.Effect<Watermark, IndexUnusable>
+    /** Ids of messages that answer, newest first, from below an id. */
+    readonly newest: (
+      match: string,
+      below: number,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<number>, IndexUnusable>
+    /** Ids of the best of the newest that answer, best first. */
+    readonly best: (match: string, limit: number) => Effect.Effect<ReadonlyArray<number>, IndexUnusable>
+    /** Ids of messages that have the letters in them, newest first. */
+    readonly within: (
+      match: string,
+      below: number,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<number>, IndexUnusable>
+    /** Adds messages and moves the watermark, both or neither. */
+    readonly add: (messages: ReadonlyArray<IndexedMessage>, to: Watermark) => Effect.Effect<void, IndexUnusable>
+    readonly forget: (ids: ReadonlyArray<number>) => Effect.Effect<void, IndexUnusable>
+    /** Empties it, whatever state it is in. */
+    readonly clear: Effect.Effect<void>
+    /** Is its structure whole? */
+    readonly check: Effect.Effect<void, IndexUnusable>
+  }
+>() {}
+
+const schema = [
+  "CREATE TABLE progress (one INTEGER PRIMARY KEY CHECK (one = 1), layout INTEGER NOT NULL, id INTEGER NOT NULL, mark TEXT NOT NULL)",
+  `INSERT INTO progress (one, layout, id, mark) VALUES (1, ${layout}, 0, '')`,
+  // Contentless: the text is in the database already, and may be gone from there when it is taken out here.
+  `CREATE VIRTUAL TABLE words USING fts5 (text, place, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 0')`,
+  `CREATE VIRTUAL TABLE letters USING fts5 (text, content = '', contentless_delete = 1, detail = none, tokenize = 'trigram case_sensitive 1')`
+]
+
+const Progress = Rows.first(Schema.Struct({ layout: Schema.Number, id: Schema.Number, mark: Schema.String }))
+const Found = Rows.all(Schema.Struct({ id: Schema.Number }))
+
+const unusable = (error: unknown): IndexUnusable => new IndexUnusable({ detail: detailOf(error) })
+
+/** What the driver throws is about the file, not a bug. */
+const attempted = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, IndexUnusable, R> =>
+  Effect.catchAllCause(self, (cause) =>
+    Cause.isInterruptedOnly(cause) ? Effect.interrupt : Effect.fail(unusable(Cause.squash(cause)))
+  )
+
+interface Opened {
+  readonly sql: SqlClient.SqlClient
+  readonly scope: Scope.CloseableScope
+}
+
+const run = (sql: SqlClient.SqlClient, statements: ReadonlyArray<string>) =>
+  Effect.forEach(statements, (statement) => sql.unsafe(statement), { discard: true })
+
+const connect = (file: string, readonly: boolean) =>
+  Effect.gen(function* () {
+    const scope = yield* Scope.make()
+    return yield* Effect.gen(function* () {
+      if (!readonly && file !== ":memory:") yield* DatabaseFile.prepare(file)
+      const { client, connection } = yield* SteadyConnection.open({ filename: file, readonly, disableWAL: readonly })
+      const sql = DirectClient.make(client, () => Effect.succeed(connection))
+      // Losing the last of it with the power costs nothing: it is made again from the watermark.
+      yield* run(sql, [
+        "PRAGMA busy_timeout = 0",
+        ...(readonly
+          ? []
+          : ["PRAGMA synchronous = NORMAL", "PRAGMA wal_autocheckpoint = 256", "PRAGMA cache_size = -8000"])
+      ])
+      if (!readonly) {
+        const made = yield* sql`SELECT 1 FROM sqlite_schema WHERE name = 'progress'`
+        if (made.length === 0) yield* run(sql, ["BEGIN IMMEDIATE", ...schema, "COMMIT"])
+      }
+      const progress = yield* Progress(sql`SELECT layout, id, mark FROM progress`)
+      if (progress?.layout !== layout) return yield* new IndexUnusable({ detail: "it has another layout" })
+      return { sql, scope } satisfies Opened
+    }).pipe(
+      Effect.provideService(Scope.Scope, scope),
+      Effect.provide(Reactivity.layer),
+      Effect.tapErrorCause(() => Scope.close(scope, Exit.void))
+    )
+  }).pipe(attempted)
+
+const remove = (file: string) =>
+  Effect.try({
+    try: () => {
+      if (file !== ":memory:")
+        for (const name of [file, `${file}-wal`, `${file}-shm`, `${file}-journal`]) rmSync(name, { force: true })
+    },
+    catch: unusable
+  })
+
+const make = (file: string, readonly: boolean) =>
+  Effect.gen(function* () {
+    let opened: Opened | null = null
+    let failedAt = Number.NEGATIVE_INFINITY
+    let failure = new IndexUnusable({ detail: "it was never opened" })
+
+    const close = Effect.suspend(() => {
+      const open = opened
+      opened = null
+      return open === null ? Effect.void : Effect.ignore(attempted(Scope.close(open.scope, Exit.void)))
+    })
+    yield* Effect.addFinalizer(() => close)
+
+    const keep = (open: Opened): SqlClient.SqlClient => {
+      opened = open
+      return open.sql
+    }
+
+    /** Opens it; where that fails, makes it anew. Without success it is left alone for a minute. */
+    const open: Effect.Effect<SqlClient.SqlClient, IndexUnusable> = Effect.gen(function* () {
+      if (opened !== null) return opened.sql
+      const now = yield* Clock.currentTimeMillis
+      if (now - failedAt < retryMillis) return yield* failure
+      return yield* connect(file, readonly).pipe(
+        Effect.catchAll((error) =>
+          readonly
+            ? Effect.fail(error)
+            : Effect.zipRight(
+                Effect.logWarning("the search index cannot be used and is made anew; no message is affected", error),
+                Effect.zipRight(remove(file), connect(file, false))
+              )
+        ),
+        Effect.map(keep),
+        Effect.tapError((error) =>
+          Effect.sync(() => {
+            failedAt = now
+            failure = error
+          })
+        )
+      )
+    })
+
+    const clear = close.pipe(
+      Effect.zipRight(
+        Effect.suspend(() => {
+          failedAt = Number.NEGATIVE_INFINITY
+          return readonly ? Effect.void : remove(file)
+        })
+      ),
+      Effect.catchAll((error) => Effect.logWarning("the search index cannot be removed", error))
+    )
+
+    /** Whatever fails in the index is its damage: it is thrown away, and its next user makes it anew. */
+    const use = <A, E>(work: (sql: SqlClient.SqlClient) => Effect.Effect<A, E>): Effect.Effect<A, IndexUnusable> =>
+      Effect.flatMap(open, (sql) =>
+        attempted(
+          Effect.tapError(
+            Effect.suspend(() => work(sql)),
+            (error) =>
+              readonly || isBusy(error)
+                ? Effect.void
+                : Effect.zipRight(
+                    Effect.logWarning("the search index is damaged and is made anew; no message is affected").pipe(
+                      Effect.annotateLogs({ detail: detailOf(error) })
+                    ),
+                    clear
+                  )
+          )
+        )
+      )
+
+    const transaction = <E>(sql: SqlClient.SqlClient, work: Effect.Effect<unknown, E>) =>
+      run(sql, ["BEGIN IMMEDIATE"]).pipe(
+        Effect.zipRight(work),
+        Effect.zipRight(run(sql, ["COMMIT"])),
+        Effect.tapErrorCause(() => Effect.ignore(run(sql, ["ROLLBACK"]))),
+        Effect.uninterruptible
+      )
+
+    const inserts = (sql: SqlClient.SqlClient, messages: ReadonlyArray<IndexedMessage>) =>
+      Effect.gen(function* () {
+        for (let from = 0; from < messages.length; from += rowsAtOnce) {
+          const some = messages.slice(from, from + rowsAtOnce)
+          yield* sql.unsafe(
+            `INSERT INTO words (rowid, text, place) VALUES ${some.map(() => "(?, ?, ?)").join(", ")}`,
+            some.flatMap(({ id, place, words }) => [id, words, place])
+          )
+          const lettered = some.flatMap(({ id, letters }) => (letters === null ? [] : [[id, letters] as const]))
+          if (lettered.length > 0)
+            yield* sql.unsafe(
+              `INSERT INTO letters (rowid, text) VALUES ${lettered.map(() => "(?, ?)").join(", ")}`,
+              lettered.flat()
+            )
+        }
+      })
+
+    const ids = (rows: ReadonlyArray<{ readonly id: number }>) => rows.map((row) => row.id)
+
+    return SearchIndex.of({
+      watermark: use((sql) =>
+        Effect.map(Progress(sql`SELECT layout, id, mark FROM progress`), (row) => ({
+          id: row?.id ?? 0,
+          mark: row?.mark ?? ""
+        }))
+      ),
+      newest: (match, below, limit) =>
+        use((sql) =>
+          Effect.map(
+            Found(sql`SELECT rowid AS id FROM words WHERE words MATCH ${match} AND rowid < ${below}
+              ORDER BY rowid DESC LIMIT ${limit}`),
+            ids
+          )
+        ),
+      best: (match, limit) =>
+        use((sql) =>
+          Effect.map(
+            Found(sql`SELECT id FROM (
+                SELECT rowid AS id, bm25(words, 1.0, 0.0) AS score FROM words WHERE words MATCH ${match}
+                ORDER BY rowid DESC LIMIT ${candidates})
+              ORDER BY score, id DESC LIMIT ${limit}`),
+            ids
+          )
+        ),
+      within: (match, below, limit) =>
+        use((sql) =>
+          Effect.map(
+            Found(sql`SELECT rowid AS id FROM letters WHERE letters MATCH ${match} AND rowid < ${below}
+              ORDER BY rowid DESC LIMIT ${limit}`),
+            ids
+          )
+        ),
+      add: (messages, to) =>
+        use((sql) =>
+          transaction(
+            sql,
+            Effect.zipRight(
+              inserts(sql, messages),
+              sql`UPDATE progress SET id = ${to.id}, mark = ${to.mark} WHERE one = 1`
+            )
+          )
+        ),
+      forget: (gone) =>
+        use((sql) =>
+          transaction(
+            sql,
+            Effect.forEach(
+              ["words", "letters"],
+              (table) =>
+                sql.unsafe(`DELETE FROM ${table} WHERE rowid IN (SELECT value FROM json_each(?))`, [
+                  JSON.stringify(gone)
+                ]),
+              { discard: true }
+            )
+          )
+        ),
+      clear,
+      check: use((sql) =>
+        run(sql, [
+          "INSERT INTO words (words) VALUES ('integrity-check')",
+          "INSERT INTO letters (letters) VALUES ('integrity-check')"
+        ])
+      )
+    })
+  })
+
+/** The index in `file`, made where there is none. Never fails: what cannot be opened is unusable, and search goes on without. */
+export const layer = (options: { readonly file: string }): Layer.Layer<SearchIndex> =>
+  Layer.scoped(SearchIndex, make(options.file, false))
+
+/** Looks into an index that a gateway may be writing, and changes nothing. */
+export const layerReadOnly = (options: { readonly file: string }): Layer.Layer<SearchIndex> =>
+  Layer.scoped(SearchIndex, make(options.file, true))
+
+/** An index in memory. */
+export const layerMemory: Layer.Layer<SearchIndex> = Layer.scoped(SearchIndex, make(":memory:", false))
