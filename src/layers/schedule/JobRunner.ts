@@ -189,14 +189,18 @@ const make = Effect.gen(function* () {
     done: RunWork.Work,
     verdict: Verdict,
     plan: RunRetry.Plan
-  ): { readonly text: string; readonly lane: "result" | "failure" } | null => {
+  ):
+    | { readonly lane: "result"; readonly text: string; readonly clean: string }
+    | { readonly lane: "failure"; readonly text: string }
+    | null => {
     const { job } = stored
     switch (done._tag) {
       case "Said": {
         if (done.silent) return null
         const text = [done.text, done.warning].filter((part) => part !== null).join("\n\n")
         const wraps = settings.cron.wrapResponse && !done.verbatim
-        return { lane: "result", text: wraps ? Wrapper.wrapped(job, text, { continuable: false }) : text }
+        const continuable = job.attachToSession ?? settings.cron.mirrorDelivery
+        return { lane: "result", text: wraps ? Wrapper.wrapped(job, text, { continuable }) : text, clean: text }
       }
       case "Quiet":
         return null
@@ -330,9 +334,14 @@ const make = Effect.gen(function* () {
       const letters =
         words === null || lane === null
           ? RunDelivery.nothing
-          : yield* post.write(runId(claim.occurrence), lane, words.text)
+          : yield* post.write(
+              runId(claim.occurrence),
+              lane,
+              words.text,
+              words.lane === "result" ? { job, text: words.clean } : null
+            )
       const spoken = yield* speak(claim, done, verdict, trace, turn, letters)
-      const sent = yield* post.send(spoken.rows, lane === null ? [] : RunDelivery.problemsOf(lane))
+      const sent = yield* post.send(spoken.rows, lane === null ? [] : RunDelivery.problemsOf(lane), letters.arrived)
       const status = verdict.status === "ok" ? sent.status : verdict.status
       yield* recorded(
         claim,

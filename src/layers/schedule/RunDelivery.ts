@@ -1,5 +1,6 @@
 /** Carries a run's words to each of its targets, and says what became of them (cron-delivery.md 4.13, decisions 16, 20, 22). */
 import { Effect } from "effect"
+import { Continuation } from "../../services/delivery/Continuation.js"
 import { Delivery, type Delivered } from "../../services/delivery/Delivery.js"
 import type { DeliveryRow } from "../../services/delivery/Outbox.js"
 import { type Route, TargetResolver } from "../../services/delivery/TargetResolver.js"
@@ -17,9 +18,20 @@ export interface Outcome {
 /** Rows of one message to all targets, to be stored in the transaction that allows them. */
 export interface Letters {
   readonly rows: Step<ReadonlyArray<ReadonlyArray<DeliveryRow>>>
+  /** What follows once a target's message has certainly arrived, in the order of the rows. */
+  readonly arrived: ReadonlyArray<(platformMessageId: string | null) => Effect.Effect<void>>
 }
 
-export const nothing: Letters = { rows: Effect.succeed([]) }
+export const nothing: Letters = { rows: Effect.succeed([]), arrived: [] }
+
+/** A result that people may go on from: whose it is, and its words without what stands around them. */
+export interface Continued {
+  readonly job: Job
+  readonly text: string
+}
+
+const hasArrived = ({ deliveries }: Delivered): boolean =>
+  deliveries.length > 0 && deliveries.every(({ state }) => state === "sent")
 
 /** One target's failure is said and is no other's. */
 const outcomeOf = (results: ReadonlyArray<Delivered>, problems: ReadonlyArray<string>): Outcome => {
@@ -39,33 +51,53 @@ export const make = Effect.gen(function* () {
   const resolver = yield* TargetResolver
   const delivery = yield* Delivery
   const milestone = yield* Milestone
+  const continuation = yield* Continuation
+
+  /** Notices go as addressed; a result by the way on which its chat can go on from it. */
+  const wayTo = (target: Route["targets"][number], continued: Continued | null) =>
+    continued === null
+      ? Effect.succeed({ address: target.address, arrived: () => Effect.void })
+      : Effect.map(continuation.begin({ job: continued.job, target }), ({ address, arrived }) => ({
+          address,
+          arrived: (platformMessageId: string | null) => arrived(platformMessageId, continued.text)
+        }))
 
   return {
     route: (job: Job): Effect.Effect<Route, StateError> => resolver.route(job.deliver, addressOf(job.origin)),
     /** Where notices of failure go. */
     failureRoute: (job: Job): Effect.Effect<Route, StateError> =>
       resolver.route(job.failureDeliver ?? job.deliver, addressOf(job.origin)),
-    write: (cause: string, route: Route, text: string): Effect.Effect<Letters> =>
-      Effect.map(
-        Effect.forEach(route.targets, (target) =>
+    write: (
+      cause: string,
+      route: Route,
+      text: string,
+      continued: Continued | null = null
+    ): Effect.Effect<Letters, StateError> =>
+      Effect.gen(function* () {
+        const ways = yield* Effect.forEach(route.targets, (target) => wayTo(target, continued))
+        const steps = yield* Effect.forEach(route.targets, (target, index) =>
           delivery.prepare({
             cause: { kind: "cron", id: cause },
-            address: target.address,
+            address: ways[index]?.address ?? target.address,
             text,
             via: target.via,
             replyToPerson: false
           })
-        ),
-        (steps) => ({ rows: Effect.forEach(steps, (step) => step(null)) })
-      ),
+        )
+        return { rows: Effect.forEach(steps, (step) => step(null)), arrived: ways.map(({ arrived }) => arrived) }
+      }),
     send: (
       written: ReadonlyArray<ReadonlyArray<DeliveryRow>>,
-      problems: ReadonlyArray<string>
+      problems: ReadonlyArray<string>,
+      arrived: Letters["arrived"] = []
     ): Effect.Effect<Outcome, StateError> =>
       Effect.gen(function* () {
         if (written.length > 0) yield* milestone.reach("delivery.sending")
         const results = yield* Effect.forEach(written, (rows) => delivery.dispatch(rows), { concurrency: "unbounded" })
         if (written.length > 0) yield* milestone.reach("delivery.settled")
+        for (const [index, result] of results.entries())
+          if (hasArrived(result))
+            yield* arrived[index]?.(result.deliveries[0]?.platformMessageId ?? null) ?? Effect.void
         return outcomeOf(results, problems)
       })
   }

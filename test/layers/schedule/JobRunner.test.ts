@@ -140,4 +140,45 @@ describe("a run", () => {
       expect(first.job.name).toBe("first")
     }).pipe(Effect.provide(Testing.gateway({ model: () => Testing.say("the plain answer") })))
   )
+
+  it.scopedLive("is gone on from where its job is attached: the person's answer there has its words before it", () =>
+    Effect.gen(function* () {
+      const { only } = yield* Testing.AdapterInMemory
+      const place = only.profile.dm(1)
+      const origin = new JobOrigin({ ...maker.origin, chatId: place.chatId, userId: only.profile.person(1).id })
+      const say = (text: string, wanted: string) =>
+        Effect.zipRight(
+          only.say(text),
+          only.sent.waitFor(wanted, (one) => one.text.includes(wanted), { seconds: 20 })
+        )
+      yield* say("good morning", "asked for: good morning")
+      const jobs = yield* Jobs
+      const draft = { schedule: "every 1h", prompt: "report", deliver: "origin" }
+      for (const attachToSession of [false, true])
+        yield* jobs.create({ ...draft, name: `attached ${attachToSession}`, attachToSession }, { ...maker, origin })
+      yield* runNow("attached false")
+      yield* say("what was that?", "what was that?")
+      yield* runNow("attached true")
+      yield* say("and that?", "and that?")
+      const { requests } = yield* Testing.ScriptedModel
+      const [before, after] = (yield* requests)
+        .filter((request) => request.messages.some((message) => message.text.includes("good morning")))
+        .slice(-2)
+        .map((request) => request.messages.map(({ text }) => text).join("\n"))
+      expect(before).not.toContain("said in this chat")
+      expect(after).toMatch(/The scheduled job “attached true” said in this chat[\s\S]*asked for: [\s\S]*report/)
+      expect(after).not.toContain("To stop it")
+    }).pipe(
+      Effect.provide(
+        Testing.gateway({
+          model: (request) =>
+            Testing.say(
+              `asked for: ${lastUser(request as never)
+                .split("\n")
+                .at(-1)}`
+            )
+        })
+      )
+    )
+  )
 })
