@@ -4,7 +4,7 @@
  */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Console, Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { homedir } from "node:os"
 import { join } from "node:path"
 import process from "node:process"
@@ -21,19 +21,20 @@ import * as Signals from "../layers/node/Signals.js"
 import * as Health from "../layers/operation/Health.js"
 import * as Lifecycle from "../layers/operation/Lifecycle.js"
 import * as Readiness from "../layers/operation/Readiness.js"
+import * as TurnLog from "../layers/operation/TurnLog.js"
 import * as GatewayLock from "../layers/sqlite/GatewayLock.js"
 import * as Search from "../layers/sqlite/Search.js"
 import * as SearchIndex from "../layers/sqlite/SearchIndex.js"
 import * as TelegramAdapter from "../layers/telegram/TelegramAdapter.js"
 import * as WebAdapter from "../layers/web/Adapter.js"
 import { ApiServer } from "../services/api/ApiServer.js"
-import { Config } from "../services/operation/Config.js"
 import { Drain } from "../services/operation/Drain.js"
 import { Home } from "../services/operation/Home.js"
 import { Jobs } from "../services/schedule/Jobs.js"
-import { type SettingIssue, Settings } from "../services/operation/Settings.js"
+import { Settings } from "../services/operation/Settings.js"
 import { version } from "../services/operation/Version.js"
 import { agency } from "./agency.js"
+import * as Greeting from "./greeting.js"
 import * as state from "./state.js"
 import { scheduling } from "./scheduling.js"
 import { stores } from "./stores.js"
@@ -81,7 +82,7 @@ const lock = Layer.unwrapEffect(
 /** The machine: its environment, its files, its network. */
 const machine = (options: Options) =>
   ConfigFile.complaints.pipe(
-    Layer.provideMerge(LogFile.layer({ terminal: options.terminal })),
+    Layer.provideMerge(LogFile.layer({ stderr: options.terminal ? "everything" : "troubles" })),
     Layer.provideMerge(Redactor.layer),
     Layer.provideMerge(ConfigFile.layer),
     Layer.provideMerge(HomeDirectory.layer(options.home)),
@@ -102,6 +103,7 @@ export interface Options {
 /** The whole program as a layer: built, it runs; its scope closed, it has drained and ended. */
 export const program = (options: Options) =>
   Lifecycle.layer.pipe(
+    Layer.provideMerge(TurnLog.layer),
     Layer.provideMerge(edges.surfaces(options)),
     Layer.provideMerge(layer),
     Layer.provideMerge(edges.foundation),
@@ -118,8 +120,7 @@ export type ExitCode = 0 | 1 | 75
 export interface Started {
   readonly url: string
   readonly home: typeof Home.Service
-  /** What of the configuration is not used. */
-  readonly issues: ReadonlyArray<SettingIssue>
+  readonly settings: typeof Settings.Service
 }
 
 /** Runs the program until a signal, drains, and answers with the exit code. `ready` is told where it listens. */
@@ -131,7 +132,7 @@ export const run = <E, R>(options: Options, ready: (started: Started) => Effect.
         yield* ready({
           url: Context.get(context, ApiServer).url,
           home: Context.get(context, Home),
-          issues: Context.get(context, Config).issues
+          settings: Context.get(context, Settings)
         })
         yield* Signals.stop
         return Context.get(context, Drain)
@@ -157,7 +158,7 @@ export const gateway = Effect.suspend(() => {
       terminal: process.stderr.isTTY === true,
       pageDirectory: builtPage
     },
-    ({ url }) => Console.log(`hermes-effect is ready: ${url}`)
+    (started) => Greeting.say(Greeting.of(started, { environment, terminal: process.stdout.isTTY === true }))
   )
 }).pipe(
   Effect.tap((code) =>

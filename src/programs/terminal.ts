@@ -10,6 +10,7 @@ import * as Ids from "../layers/node/Ids.js"
 import * as LogFile from "../layers/node/LogFile.js"
 import * as DirectDesk from "../layers/operation/DirectDesk.js"
 import * as Readiness from "../layers/operation/Readiness.js"
+import * as TurnLog from "../layers/operation/TurnLog.js"
 import * as OwnerLease from "../layers/sqlite/OwnerLease.js"
 import * as LocalDialogue from "../layers/terminal/LocalDialogue.js"
 import * as StderrLog from "../layers/terminal/StderrLog.js"
@@ -32,7 +33,7 @@ const gate = Readiness.layer.pipe(
 const machine = Layer.unwrapEffect(
   Effect.map(Invocation, ({ home, logLevel }) =>
     (logLevel === null ? Layer.empty : Logger.minimumLogLevel(logLevel)).pipe(
-      Layer.provideMerge(Layer.merge(LogFile.layer({ terminal: false }), StderrLog.removed)),
+      Layer.provideMerge(Layer.merge(LogFile.layer({ stderr: "nothing" }), StderrLog.removed)),
       Layer.provideMerge(Redactor.layer),
       Layer.provideMerge(ConfigFile.layer),
       Layer.provideMerge(HomeDirectory.layer(home)),
@@ -42,7 +43,7 @@ const machine = Layer.unwrapEffect(
 )
 
 /** The dialogue and the desk of this process, and its lease. */
-export const local = Layer.merge(LocalDialogue.layer, DirectDesk.layer).pipe(
+export const local = Layer.mergeAll(LocalDialogue.layer, DirectDesk.layer, TurnLog.layer).pipe(
   Layer.provideMerge(surfaces),
   Layer.provideMerge(agency),
   Layer.provideMerge(ModelRoute.layer),

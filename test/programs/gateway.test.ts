@@ -64,10 +64,31 @@ describe("a gateway", () => {
     expect(stdout.trim().split("\n")).toHaveLength(1)
     const key = /^API_SERVER_KEY=(.+)$/m.exec(readFileSync(path.join(directory, ".env"), "utf8"))?.[1] ?? "none"
     expect(stdout + stderr).not.toContain(key)
-    expect(stderr).toMatch(/HERMES_MODEL_PROVIDER[\s\S]*TELEGRAM_BOT_TOKEN/)
+    expect(stderr).toMatch(/API_SERVER_KEY in .*\.env[\s\S]*hermes model[\s\S]*TELEGRAM_BOT_TOKEN/)
     const again = await start(directory)
     again.child.kill("SIGINT")
-    expect(await again.ended).toMatchObject({ code: 0, stderr: "" })
+    expect((await again.ended).stderr).toMatch(/^The page asks for the key: .*\n$/)
+  })
+
+  test("warns of a model without its key, and says in its log what it is, what it did and who was refused", async () => {
+    const directory = home("told")
+    const env = {
+      HERMES_MODEL_PROVIDER: "anthropic",
+      TELEGRAM_BOT_TOKEN: "1:secret",
+      TELEGRAM_API_ROOT: "http://127.0.0.1:9"
+    }
+    const { child, ended, url } = await start(directory, env)
+    await run(["chat", "-q", "a private word", "--home", directory])
+    await fetch(`${url}/api/status`, { headers: { authorization: "Bearer guessed" } })
+    child.kill("SIGTERM")
+    const { stderr } = await ended
+    expect(stderr).toContain("ANTHROPIC_API_KEY")
+    expect(stderr).toContain("pairing approve telegram")
+    const log = readFileSync(path.join(directory, "logs/hermes.log"), "utf8")
+    expect(log).toMatch(
+      /the gateway starts.*"address":"http[\s\S]*a turn begins[\s\S]*a turn ended.*"millis":\d+[\s\S]*a wrong key was refused[\s\S]*the gateway has ended/
+    )
+    expect(log).not.toMatch(/a private word|guessed/)
   })
 
   test("takes its options before and after `run`, and runs without it", async () => {

@@ -1,6 +1,6 @@
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Layer, Option, Schema } from "effect"
 import type { Environment } from "../../fibers/AmbientEnvironment.js"
 import { type ApiError, badRequest, forbidden, unauthorized } from "../../services/api/ApiError.js"
 import { Authentication, callerOf, type CallerShape, contextHeader, Forwarded } from "../../services/api/Caller.js"
@@ -28,6 +28,17 @@ const forwardedOf = (header: string | undefined): Effect.Effect<Environment, Api
 const fromOwnPage = (site: string | undefined): boolean =>
   site === undefined || site === "same-origin" || site === "none"
 
+/** Somebody tried to get in: that is told to the owner, who showed nothing is not. */
+const refused = (request: HttpServerRequest.HttpServerRequest, shown: "key" | "cookie") =>
+  Effect.logInfo(`a wrong ${shown} was refused`).pipe(
+    Effect.annotateLogs({
+      from: Option.getOrElse(request.remoteAddress, () => "unknown"),
+      method: request.method,
+      path: request.url.split("?", 1)[0] ?? ""
+    }),
+    Effect.zipRight(Effect.fail(unauthorized))
+  )
+
 export type Authenticate = Effect.Effect<CallerShape, ApiError, HttpServerRequest.HttpServerRequest>
 
 /** Who sent the current request; fails with 401 when it shows neither key nor cookie. */
@@ -37,11 +48,12 @@ export const make = (keyring: Keyring.Keyring): Authenticate =>
     const { authorization, [contextHeader]: context, "sec-fetch-site": site } = request.headers
     const key = authorization === undefined ? undefined : bearer.exec(authorization)?.[1]
     if (key !== undefined) {
-      if (!keyring.isKey(key)) return yield* Effect.fail(unauthorized)
+      if (!keyring.isKey(key)) return yield* refused(request, "key")
       return callerOf("key", yield* forwardedOf(context))
     }
     const cookie = request.cookies[cookieName(request)]
-    if (cookie === undefined || !(yield* keyring.isCookie(cookie))) return yield* Effect.fail(unauthorized)
+    if (cookie === undefined) return yield* Effect.fail(unauthorized)
+    if (!(yield* keyring.isCookie(cookie))) return yield* refused(request, "cookie")
     if (!fromOwnPage(site))
       return yield* Effect.fail(forbidden("origin_not_allowed", "another page may not use this page's cookie"))
     return callerOf("cookie", yield* forwardedOf(context))

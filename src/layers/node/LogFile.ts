@@ -72,18 +72,23 @@ const toLine = (options: Logger.Logger.Options<unknown>, redact: (text: string) 
   return `${redact(JSON.stringify(entry))}\n`
 }
 
-/** What a person sees on the terminal: the message and its cause's first line. */
+/** What a person sees on the terminal: the message, its facts and its cause's first line. */
 const toPretty = (options: Logger.Logger.Options<unknown>, redact: (text: string) => string): string => {
   const cause = Cause.isEmpty(options.cause) ? "" : ` — ${Cause.pretty(options.cause).split("\n")[0] ?? ""}`
   const time = options.date.toTimeString().slice(0, 8)
-  return `${redact(`${time} ${options.logLevel.label.toLowerCase()} ${messageOf(options.message)}${cause}`)}\n`
+  const facts = HashMap.toEntries(options.annotations).map(([name, value]) => ` ${name}=${messageOf(value)}`)
+  const line = `${time} ${options.logLevel.label.toLowerCase()} ${messageOf(options.message)}${facts.join("")}${cause}`
+  return `${redact(line)}\n`
 }
 
+/** What of the log is shown on stderr too: all of it to a person, the troubles to whoever keeps a service's output. */
+export type Shown = "everything" | "troubles" | "nothing"
+
 /**
- * Logs to `logs/hermes.log` of the home what `log.level` lets through; with `terminal` also to stderr. What is logged is
+ * Logs to `logs/hermes.log` of the home what `log.level` lets through, and to stderr what is to be shown. What is logged is
  * redacted, whole lines at a time.
  */
-export const layer = (options: { readonly terminal: boolean }): Layer.Layer<never, never, Config | Home | Redactor> =>
+export const layer = (options: { readonly stderr: Shown }): Layer.Layer<never, never, Config | Home | Redactor> =>
   Layer.unwrapScoped(
     Effect.gen(function* () {
       const home = yield* Home
@@ -98,7 +103,10 @@ export const layer = (options: { readonly terminal: boolean }): Layer.Layer<neve
       )
       const logger = Logger.make((entry) => {
         const stored = file.append(toLine(entry, redactor.text))
-        if (options.terminal || !stored) process.stderr.write(toPretty(entry, redactor.text))
+        const shown =
+          options.stderr === "everything" ||
+          (options.stderr === "troubles" && LogLevel.greaterThanEqual(entry.logLevel, LogLevel.Warning))
+        if (shown || !stored) process.stderr.write(toPretty(entry, redactor.text))
       })
       const { values } = yield* Config
       const least = values.find(({ key }) => key.path === keys.logLevel.path)?.value

@@ -5,6 +5,7 @@ import { ApiServer } from "../../services/api/ApiServer.js"
 import { Conversations } from "../../services/conversation/Conversations.js"
 import { Drain, type WorkKind } from "../../services/operation/Drain.js"
 import { GatewayAddress, GatewayAddresses } from "../../services/operation/GatewayAddress.js"
+import { Home } from "../../services/operation/Home.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { Scheduler } from "../../services/schedule/Scheduler.js"
 import { version } from "../../services/operation/Version.js"
@@ -17,7 +18,11 @@ const begin = Effect.gen(function* () {
   const server = yield* ApiServer
   // A clean end takes its address away, so one that is still there tells of a death.
   const left = yield* addresses.current
+  const { directory } = yield* Home
   const startedAt = yield* Clock.currentTimeMillis
+  yield* Effect.logInfo("the gateway starts").pipe(
+    Effect.annotateLogs({ version, home: directory, address: server.url, pid: process.pid })
+  )
   const address = new GatewayAddress({ pid: process.pid, url: server.url, version, startedAt, state: "running" })
   yield* addresses.publish(address)
   yield* Opening.open({ unclean: left !== null })
@@ -54,6 +59,7 @@ const end = (address: GatewayAddress) =>
     const addresses = yield* GatewayAddresses
     const scheduler = yield* Scheduler
     const drain = yield* Drain
+    yield* Effect.logInfo("the gateway ends: nothing new is taken, what runs is given its time")
     yield* drain.begin({ restart: false })
     const items = yield* drain.items
     if (items.length > 0) {
@@ -67,6 +73,7 @@ const end = (address: GatewayAddress) =>
     yield* addresses
       .withdraw(address.pid)
       .pipe(Effect.catchAll((error) => Effect.logWarning("the address could not be withdrawn", error)))
+    yield* Effect.logInfo("the gateway has ended")
   })
 
 /** On top of everything: it begins when the surfaces are there and ends before any of them goes. */

@@ -1,49 +1,17 @@
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
-import { Clock, Effect, Option, Redacted, Schema } from "effect"
+import { Clock, Effect, Option, Schema } from "effect"
 import process from "node:process"
 import { fileURLToPath } from "node:url"
 import * as StderrLog from "../../layers/terminal/StderrLog.js"
 import { Instant } from "../../services/operation/Instant.js"
-import type { SettingIssue } from "../../services/operation/Settings.js"
-import { version } from "../../services/operation/Version.js"
-import type { Started } from "../gateway.js"
 import { Ended, failed } from "./failure.js"
 import { Invocation } from "./invocation.js"
-import { answer, moment, note, say } from "./output.js"
+import { answer, moment } from "./output.js"
 import { running } from "./owner.js"
 
 /** The built page lies beside the folder of the built command. */
 const pageDirectory = fileURLToPath(new URL("../page", import.meta.url))
-
-const hints = (home: string): string =>
-  [
-    `This is a new home: ${home}`,
-    "Until you set a model, the built-in offline assistant answers. For a real one set HERMES_MODEL_PROVIDER and its key,",
-    "such as ANTHROPIC_API_KEY, in .env there; for Telegram set TELEGRAM_BOT_TOKEN and TELEGRAM_ALLOWED_USERS.",
-    "config.yaml there shows every other setting."
-  ].join("\n")
-
-/** What of the configuration is not used, for whoever has no terminal on which the log is shown. */
-const complain = (issues: ReadonlyArray<SettingIssue>) =>
-  Effect.forEach(process.stderr.isTTY ? [] : issues, (issue) => note(`hermes: warning: ${issue.text}`), {
-    discard: true
-  })
-
-/** The one line for whoever started it. Only a person's terminal is shown the key. */
-const ready = (started: Started) => {
-  const address = process.stdout.isTTY
-    ? `${started.url}/#key=${encodeURIComponent(Redacted.value(started.home.apiKey))}`
-    : started.url
-  return Effect.all(
-    [
-      complain(started.issues),
-      say(`hermes-effect ${version} is ready: ${address}`),
-      started.home.fresh ? note(hints(started.home.directory)) : Effect.void
-    ],
-    { discard: true }
-  )
-}
 
 const port = Options.integer("port").pipe(
   Options.withDescription("The port of the page and the API (API_SERVER_PORT; default 8642); 0 takes a free one."),
@@ -63,7 +31,9 @@ const overrides = (options: { readonly [name: string]: Option.Option<string | nu
 const run = (options: { readonly port: Option.Option<number>; readonly host: Option.Option<string> }) =>
   Effect.gen(function* () {
     const { home, environment, logLevel } = yield* Invocation
-    const gateway = yield* Effect.promise(() => import("../gateway.js"))
+    const [gateway, Greeting] = yield* Effect.promise(() =>
+      Promise.all([import("../gateway.js"), import("../greeting.js")])
+    )
     const code = yield* gateway.run(
       {
         home,
@@ -78,7 +48,7 @@ const run = (options: { readonly port: Option.Option<number>; readonly host: Opt
         terminal: process.stderr.isTTY === true,
         pageDirectory
       },
-      ready
+      (started) => Greeting.say(Greeting.of(started, { environment, terminal: process.stdout.isTTY === true }))
     )
     if (code !== 0) return yield* new Ended({ code, text: null })
   }).pipe(Effect.provide(StderrLog.removed))

@@ -42,13 +42,19 @@ export const command = Command.make(
       Options.withDescription("Sets the provider too."),
       Options.optional
     ),
+    baseUrl: Options.text("base-url").pipe(
+      Options.withPseudoName("URL"),
+      Options.withDescription("Sets where its server is, such as http://127.0.0.1:11434/v1."),
+      Options.optional
+    ),
     name: Args.text({ name: "NAME" }).pipe(Args.withDescription("The model to use from now on."), Args.optional)
   },
-  ({ provider, name }) =>
+  ({ provider, baseUrl, name }) =>
     Effect.gen(function* () {
       yield* change("model.provider", provider)
+      yield* change("model.base_url", baseUrl)
       yield* change("model.name", name)
-      const changed = Option.isSome(provider) || Option.isSome(name)
+      const changed = [provider, baseUrl, name].some(Option.isSome)
       yield* answer(Model, yield* current, (now) => [
         `${now.provider}/${now.model}${now.baseUrl === null ? "" : ` at ${now.baseUrl}`}`,
         ...now.fallbacks.map((fallback) => `then ${fallback.provider}/${fallback.model}`),

@@ -3,9 +3,9 @@ import { Option, Schema } from "effect"
 import type { Message } from "../../../services/session/Transcript.js"
 
 const setUp =
-  "To talk to a real model, put one of these into the home's .env file and restart the gateway: " +
-  "HERMES_MODEL_PROVIDER=anthropic with ANTHROPIC_API_KEY and HERMES_MODEL; openai with OPENAI_API_KEY and HERMES_MODEL; " +
-  "or openai-compatible with HERMES_MODEL_BASE_URL (for example http://127.0.0.1:11434/v1) and HERMES_MODEL."
+  "For a real model, name one in a terminal: `hermes model --provider anthropic claude-sonnet-4-5`, " +
+  "`--provider openai NAME`, or `--provider openai-compatible --base-url http://127.0.0.1:11434/v1 NAME`. " +
+  "Put its key (ANTHROPIC_API_KEY, OPENAI_API_KEY or HERMES_MODEL_API_KEY) into the home's .env file and start the gateway again."
 
 const who = "I am the built-in offline assistant: a set of rules, not a language model."
 

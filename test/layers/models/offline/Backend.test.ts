@@ -37,7 +37,7 @@ describe("the offline assistant", () => {
       assert.include(text, "offline assistant")
       assert.include(text, "not a language model")
       assert.include(text, "run: <command>")
-      assert.include(text, "HERMES_MODEL_PROVIDER")
+      assert.include(text, "hermes model --provider")
       assert.notInclude(text, "remind me")
       assert.include(yield* said([], "help"), "No tool is offered")
     })

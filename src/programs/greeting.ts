@@ -1,0 +1,67 @@
+/** What a gateway says when it is ready: a line with its address for stdout, and for stderr what its owner has to know. */
+import { Console, Effect, Redacted } from "effect"
+import path from "node:path"
+import process from "node:process"
+import * as Backend from "../layers/models/Backend.js"
+import { version } from "../services/operation/Version.js"
+import type { Options, Started } from "./gateway.js"
+
+type Environment = Options["environment"]
+
+export interface Greeting {
+  readonly line: string
+  readonly notes: ReadonlyArray<string>
+}
+
+/** Who started npm has the command under npx. */
+const commandOf = (environment: Environment): string =>
+  environment["npm_lifecycle_event"] === undefined ? "hermes" : "npx hermes"
+
+const modelNotes = ({ home, settings }: Started, command: string): ReadonlyArray<string> => {
+  const lacking = Backend.missing(settings.model)
+  if (lacking !== null) return [`warning: no model is set up, so every message is answered with that alone. ${lacking}`]
+  return settings.model.provider === "offline" && home.fresh
+    ? [
+        "The built-in offline assistant answers until you name a model, such as",
+        `  ${command} model --provider anthropic claude-sonnet-4-5`,
+        `and put its key (ANTHROPIC_API_KEY=…) into ${path.join(home.directory, ".env")}; then start again.`
+      ]
+    : []
+}
+
+const telegramNotes = ({ home, settings }: Started, command: string): ReadonlyArray<string> => {
+  if (!home.fresh) return []
+  return settings.telegram.enabled && settings.telegram.token !== null
+    ? [`Telegram: write to your bot. It answers with a code; \`${command} pairing approve telegram CODE\` lets you in.`]
+    : ["For Telegram put TELEGRAM_BOT_TOKEN=… (from @BotFather) into .env there, and start again."]
+}
+
+/** Only a person's terminal is shown the key; who reads a log is told where it is. */
+const keyNote = ({ home }: Started, environment: Environment): string =>
+  environment["API_SERVER_KEY"]
+    ? "The page asks for the key: it is the API_SERVER_KEY that this process was started with."
+    : `The page asks for the key: it is API_SERVER_KEY in ${path.join(home.directory, ".env")}`
+
+export const of = (
+  started: Started,
+  at: { readonly environment: Environment; readonly terminal: boolean }
+): Greeting => {
+  const { home, url } = started
+  const command = commandOf(at.environment)
+  return {
+    line: `hermes-effect ${version} is ready: ${at.terminal ? `${url}/#key=${encodeURIComponent(Redacted.value(home.apiKey))}` : url}`,
+    notes: [
+      ...(at.terminal ? [] : [keyNote(started, at.environment)]),
+      ...(home.fresh ? [`This is a new home: ${home.directory}`] : []),
+      ...modelNotes(started, command),
+      ...telegramNotes(started, command),
+      ...(home.fresh ? ["config.yaml there shows every other setting."] : [])
+    ]
+  }
+}
+
+export const say = ({ line, notes }: Greeting): Effect.Effect<void> =>
+  Effect.zipRight(
+    Console.log(line),
+    Effect.sync(() => void (notes.length > 0 && process.stderr.write(`${notes.join("\n")}\n`)))
+  )
