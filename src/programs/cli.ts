@@ -20,6 +20,7 @@ const commands = {
   gateway: () => import("./commands/gateway.js"),
   chat: () => import("./commands/chat.js"),
   send: () => import("./commands/send.js"),
+  cron: () => import("./commands/cron.js"),
   sessions: () => import("./commands/sessions.js"),
   deliveries: () => import("./commands/deliveries.js"),
   explain: () => import("./commands/explain.js"),

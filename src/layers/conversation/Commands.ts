@@ -10,6 +10,7 @@ import { HomeChannels } from "../../services/delivery/HomeChannels.js"
 import { ModelRoute } from "../../services/agent/ModelRoute.js"
 import type { Session } from "../../services/session/Session.js"
 import { type Owner, SessionStore } from "../../services/session/SessionStore.js"
+import * as JobCommands from "./JobCommands.js"
 
 /** Handled here; the rest needs the actor's state, or changes the transcript. */
 export type PlainCommand = Exclude<
@@ -43,6 +44,7 @@ export const make = Effect.gen(function* () {
   const homes = yield* HomeChannels
   const sessions = yield* SessionStore
   const route = yield* ModelRoute
+  const jobs = yield* JobCommands.make
 
   const answerApproval = (entry: InboxEntry, approve: boolean, reason: string) =>
     approvals
@@ -103,6 +105,8 @@ export const make = Effect.gen(function* () {
         }
         case "title":
           return yield* title(entry, args)
+        case "cron":
+          return yield* jobs(args, entry)
         case "sethome":
           return yield* setHome(entry)
         case "whoami":

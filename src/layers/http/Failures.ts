@@ -9,12 +9,14 @@ import type { PairingRefused } from "../../services/conversation/Pairing.js"
 import type { TargetError } from "../../services/delivery/TargetResolver.js"
 import type { Draining } from "../../services/operation/Drain.js"
 import type { SessionNotFound, TitleTaken } from "../../services/session/SessionStore.js"
+import type { JobError } from "../../services/schedule/JobError.js"
 import type { StateError } from "../../services/state/StateError.js"
 
 /** What the services behind the handlers say no with. */
 export type Known =
   | ApiError
   | Draining
+  | JobError
   | NothingToAnswer
   | PairingRefused
   | SessionNotFound
@@ -32,9 +34,18 @@ export const ofKnown = (error: Known): ApiError => {
   switch (error._tag) {
     case "SessionNotFound":
     case "NothingToAnswer":
+    case "JobNotFound":
       return new ApiError({ status: 404, code, message })
     case "TitleTaken":
+    case "JobAmbiguous":
+    case "JobNameTaken":
+    case "JobNotReady":
       return Errors.conflict(code, message)
+    case "JobInvalid":
+    case "ScheduleInvalid":
+      return Errors.badRequest(code, message, [{ path: error.path, message: error.detail }])
+    case "JobRefused":
+      return Errors.forbidden(error.reason === "cron" ? "not_for_a_scheduled_run" : code, message)
     case "PairingRefused":
     case "UnknownPlatform":
     case "UnresolvedTarget":

@@ -51,6 +51,34 @@ export const layer = (options: Client.Options): Layer.Layer<Desk, never, HttpCli
             asked(client.approvals.list({ urlParams: { limit, ...(open ? { state: "open" as const } : {}) } })),
           answer: (id, payload) => asked(client.approvals.answer({ path: { id }, payload }))
         },
+        jobs: {
+          list: ({ all }) => asked(client.jobs.list({ urlParams: all ? { all: "true" } : {} })),
+          get: (id) => asked(client.jobs.get({ path: { id } })),
+          create: (payload) => asked(client.jobs.create({ payload })),
+          edit: (id, payload) => asked(client.jobs.update({ path: { id }, payload })),
+          pause: (id, reason) => asked(client.jobs.pause({ path: { id }, payload: { reason } })),
+          resume: (id, at) => asked(client.jobs.resume({ path: { id }, payload: { at } })),
+          runNow: (id, prompt) => asked(client.jobs.start({ path: { id }, payload: { prompt } })),
+          remove: (id) => asked(client.jobs.remove({ path: { id } })),
+          runs: (id, limit) =>
+            asked(
+              id === null
+                ? client.jobs.recent({ urlParams: { limit } })
+                : client.jobs.runs({ path: { id }, urlParams: { limit } })
+            ),
+          run: (id) => asked(client.jobs.run({ path: { id } })),
+          preview: ({ count, from, schedule, timezone }) =>
+            asked(
+              client.jobs.preview({
+                urlParams: {
+                  schedule,
+                  count,
+                  ...(timezone === null ? {} : { timezone }),
+                  ...(from === null ? {} : { from })
+                }
+              })
+            )
+        },
         pairing: {
           list: asked(client.pairing.list({})),
           approve: (platform, code) => asked(client.pairing.approve({ payload: { platform, code } })),

@@ -24,6 +24,7 @@ import * as DeliveryHandlers from "./DeliveryHandlers.js"
 import * as Documentation from "./Documentation.js"
 import * as EventSender from "./EventSender.js"
 import { isLoopback } from "./Guard.js"
+import * as JobHandlers from "./JobHandlers.js"
 import * as Keyring from "./Keyring.js"
 import * as OperationHandlers from "./OperationHandlers.js"
 import * as PairingHandlers from "./PairingHandlers.js"
@@ -133,7 +134,8 @@ const groups = Layer.mergeAll(
   SessionHandlers.layer,
   ApprovalHandlers.layer,
   DeliveryHandlers.layer,
-  PairingHandlers.layer
+  PairingHandlers.layer,
+  JobHandlers.layer
 )
 
 /** The page is for everybody, as it holds nothing; what the documentation says is for who has the key. */

@@ -1,4 +1,5 @@
 import { Effect, Layer } from "effect"
+import { AmbientEnvironment, startedInsideTurn } from "../../fibers/AmbientEnvironment.js"
 import type { Address } from "../../fibers/DeliveryOrigin.js"
 import { ChannelDirectory } from "../../services/adapter/ChannelDirectory.js"
 import { approvalView } from "../../services/api/Approvals.js"
@@ -13,9 +14,13 @@ import { Outbox } from "../../services/delivery/Outbox.js"
 import { TargetResolver } from "../../services/delivery/TargetResolver.js"
 import { Desk, type DeskError, Refused } from "../../services/operation/Desk.js"
 import { Ids } from "../../services/operation/Ids.js"
+import { JobDesk } from "../../services/schedule/JobDesk.js"
+import type { JobDraft } from "../../services/schedule/Jobs.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
 import { Transcript } from "../../services/session/Transcript.js"
 import type { StateError } from "../../services/state/StateError.js"
+import * as ForwardedAdmission from "../conversation/ForwardedAdmission.js"
+import * as JobMakers from "../schedule/JobMakers.js"
 
 interface Known {
   readonly _tag: string
@@ -69,6 +74,18 @@ const make = Effect.gen(function* () {
   const directory = yield* ChannelDirectory
   const homes = yield* HomeChannels
   const ids = yield* Ids
+  const jobs = yield* JobDesk
+  const environment = yield* AmbientEnvironment
+
+  /** A command that was started inside a turn makes the job for the chat of that turn. */
+  const createJob = (draft: JobDraft) =>
+    startedInsideTurn(environment)
+      ? Effect.provideService(
+          ForwardedAdmission.enter(environment)(Effect.flatMap(JobMakers.ofTurn, (maker) => jobs.create(draft, maker))),
+          Ids,
+          ids
+        )
+      : jobs.create(draft, JobMakers.nobody)
 
   const found = (id: string) =>
     Effect.flatMap(sessions.get(id), (session) =>
@@ -142,6 +159,19 @@ const make = Effect.gen(function* () {
       answer: (id, { approve, reason }) =>
         refused(Effect.map(approvals.answer({ sessionKey: null, id, approve, reason, by: "owner" }), approvalView))
     },
+    jobs: {
+      list: jobs.list,
+      get: (reference) => refused(jobs.find(reference)),
+      create: (draft) => refused(createJob(draft)),
+      edit: (reference, patch) => refused(jobs.edit(reference, patch)),
+      pause: (reference, reason) => refused(jobs.pause(reference, reason)),
+      resume: (reference, at) => refused(jobs.resume(reference, at)),
+      runNow: (reference, context) => refused(jobs.runNow(reference, context)),
+      remove: (reference) => refused(jobs.remove(reference)),
+      runs: (reference, limit) => refused(jobs.runs(reference, limit)),
+      run: (id) => refused(jobs.run(id)),
+      preview: (options) => refused(jobs.preview(options))
+    },
     pairing: {
       list: pairing.list,
       approve: (platform, code) => refused(pairing.approve(platform, code)),
@@ -165,4 +195,6 @@ export const layer: Layer.Layer<
   | ChannelDirectory
   | HomeChannels
   | Ids
+  | JobDesk
+  | AmbientEnvironment
 > = Layer.effect(Desk, make)

@@ -105,9 +105,10 @@ const make = Effect.gen(function* () {
     remove: (reference) =>
       Effect.gen(function* () {
         const view = yield* Effect.flatMap(jobs.find(reference), (found) => shown(found))
-        yield* jobs.remove(view.id)
+        yield* jobs.remove(reference)
         return view
       }),
+    resnap: (reference) => Effect.flatMap(jobs.resnap(reference), (view) => shown(view)),
     runs: (reference, limit) =>
       Effect.gen(function* () {
         const job = reference === null ? null : (yield* jobs.find(reference)).job.id

@@ -29,7 +29,17 @@ const levels: ReadonlyMap<string, LogLevel.LogLevel> = new Map(
 )
 
 /** Options whose value is a person's text: whatever follows one of them is that text. */
-const takesText: ReadonlySet<string> = new Set(["-q", "--query", "-z", "--oneshot", "--reason", "--title"])
+const takesText: ReadonlySet<string> = new Set([
+  "-q",
+  "--query",
+  "-z",
+  "--oneshot",
+  "--reason",
+  "--title",
+  "--name",
+  "--prompt",
+  "--paused-reason"
+])
 
 export interface Globals {
   readonly home: string | null

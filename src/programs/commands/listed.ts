@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import { ApprovalView } from "../../services/api/Approvals.js"
 import { DeliveryView } from "../../services/api/Deliveries.js"
+import { JobView, RunView } from "../../services/api/Jobs.js"
 import { SessionView } from "../../services/api/Sessions.js"
 
 export const Session = SessionView.pipe(
@@ -53,5 +54,41 @@ export const Approval = ApprovalView.pipe(
     "answeredAt",
     "answer",
     "by"
+  )
+)
+
+export const Job = JobView.pipe(
+  Schema.pick(
+    "id",
+    "name",
+    "schedule",
+    "timezone",
+    "words",
+    "state",
+    "nextRunAt",
+    "lastRunAt",
+    "lastStatus",
+    "failureStreak",
+    "deliver",
+    "targets",
+    "repeat"
+  )
+)
+
+export const Run = RunView.pipe(
+  Schema.pick(
+    "id",
+    "jobId",
+    "scheduledAt",
+    "kind",
+    "status",
+    "claimedAt",
+    "startedAt",
+    "finishedAt",
+    "reason",
+    "sessionId",
+    "output",
+    "deliveries",
+    "count"
   )
 )

@@ -6,6 +6,7 @@ import { ApprovalQuestions } from "./Approvals.js"
 import { CompletionChunk, Completions } from "./Completions.js"
 import { Deliveries } from "./Deliveries.js"
 import { Liveness, Operation } from "./Operation.js"
+import { ScheduledJobs } from "./Jobs.js"
 import { PairingCodes } from "./Pairing.js"
 import { Sessions } from "./Sessions.js"
 import { finish } from "./Specification.js"
@@ -19,6 +20,7 @@ export const Api = HttpApi.make("hermes-effect")
   .add(ApprovalQuestions)
   .add(Deliveries)
   .add(PairingCodes)
+  .add(ScheduledJobs)
   .addError(BadRequest)
   .addError(Unauthorized)
   .addError(Forbidden)

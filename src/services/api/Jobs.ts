@@ -24,6 +24,8 @@ export const JobView = Schema.Struct({
   name: Schema.String,
   schedule: Schema.String,
   timezone: Schema.String,
+  /** The job's own zone; null follows the configured one. */
+  ownTimezone: text,
   words: Schema.String,
   next: Schema.Array(Instant),
   state: Job.JobState,
@@ -67,6 +69,7 @@ export const jobView = (view: Jobs.JobView, routed: ReadonlyArray<Routed>): JobV
     name: job.name,
     schedule: job.schedule,
     timezone: view.timezone,
+    ownTimezone: job.timezone,
     words: view.words,
     next: view.next,
     state: job.state,

@@ -66,6 +66,13 @@ export const commands = [
   },
   { name: "title", aliases: [], usage: "/title [TEXT]", help: "show or set this conversation's title", busy: "reject" },
   {
+    name: "cron",
+    aliases: ["jobs", "reminders"],
+    usage: "/cron [list|add|edit|pause|resume|run|remove|runs]",
+    help: "scheduled jobs and reminders",
+    busy: "dispatch"
+  },
+  {
     name: "sethome",
     aliases: ["set-home"],
     usage: "/sethome",

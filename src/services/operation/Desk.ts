@@ -2,9 +2,12 @@ import { Context, type Effect, Schema } from "effect"
 import type { ApprovalView } from "../api/Approvals.js"
 import type { DeliveryView, SendResult, TargetView } from "../api/Deliveries.js"
 import type { PairedUserView, PairingRequestView } from "../api/Pairing.js"
+import type { JobView, Preview, RunDocument, RunView } from "../api/Jobs.js"
 import type { MessageView, SessionView } from "../api/Sessions.js"
 import type { Story } from "../delivery/Explain.js"
 import type { DeliveryState } from "../delivery/Outbox.js"
+import type { PreviewOptions } from "../schedule/JobDesk.js"
+import type { JobDraft, JobPatch } from "../schedule/Jobs.js"
 import type { StateError } from "../state/StateError.js"
 
 /** It cannot be done as asked; the text says why and what can be done. `code` is for programs. */
@@ -73,6 +76,22 @@ export class Desk extends Context.Tag("hermes/operation/Desk")<
         id: string,
         answer: { readonly approve: boolean; readonly reason: string | null }
       ) => Effect.Effect<ApprovalView, DeskError>
+    }
+    readonly jobs: {
+      readonly list: (options: { readonly all: boolean }) => Effect.Effect<ReadonlyArray<JobView>, DeskError>
+      /** By id, else by exact name. */
+      readonly get: (reference: string) => Effect.Effect<JobView, DeskError>
+      readonly create: (draft: JobDraft) => Effect.Effect<JobView, DeskError>
+      readonly edit: (reference: string, patch: JobPatch) => Effect.Effect<JobView, DeskError>
+      readonly pause: (reference: string, reason: string | null) => Effect.Effect<JobView, DeskError>
+      readonly resume: (reference: string, at: string | null) => Effect.Effect<JobView, DeskError>
+      /** Runs it as soon as a gateway can. */
+      readonly runNow: (reference: string, context: string | null) => Effect.Effect<JobView, DeskError>
+      readonly remove: (reference: string) => Effect.Effect<JobView, DeskError>
+      /** Newest first; null for those of all jobs. */
+      readonly runs: (reference: string | null, limit: number) => Effect.Effect<ReadonlyArray<RunView>, DeskError>
+      readonly run: (id: string) => Effect.Effect<typeof RunDocument.Type, DeskError>
+      readonly preview: (options: PreviewOptions) => Effect.Effect<Preview, DeskError>
     }
     readonly pairing: {
       readonly list: Effect.Effect<

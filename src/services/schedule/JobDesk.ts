@@ -27,6 +27,8 @@ export class JobDesk extends Context.Tag("hermes/schedule/JobDesk")<
     readonly runNow: (reference: string, context: string | null) => Effect.Effect<JobView, JobError>
     /** Answers with the job as it was. */
     readonly remove: (reference: string) => Effect.Effect<JobView, JobError>
+    /** An unpinned job runs on what is configured now. */
+    readonly resnap: (reference: string) => Effect.Effect<JobView, JobError>
     /** Newest first; of one job, or of all when `reference` is null. */
     readonly runs: (reference: string | null, limit: number) => Effect.Effect<ReadonlyArray<RunView>, JobError>
     readonly run: (id: string) => Effect.Effect<typeof RunDocument.Type, JobNotFound | StateError>

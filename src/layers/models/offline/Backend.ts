@@ -6,6 +6,7 @@ import { Clock, Effect, Option, Schema, Stream } from "effect"
 import type { BackendName, ModelBackendService, ModelPart, ModelRequest } from "../../../services/agent/ModelRoute.js"
 import type { Message } from "../../../services/session/Transcript.js"
 import * as Intent from "./Intent.js"
+import * as JobPhrase from "./JobPhrase.js"
 import * as Phrase from "./Phrase.js"
 import * as When from "./When.js"
 
@@ -69,9 +70,21 @@ const schedule = (text: string, offered: ReadonlySet<string>, timezone: string):
     } as const
   })
 
+/** The second step of a cancellation: the list is there, and says which one is meant. */
+const toCancel = (request: ModelRequest, result: ToolMessage): Reply | null => {
+  const intent = Intent.parse(newestUserText(request))
+  if (intent._tag !== "CancelJob" || result.tool !== "cronjob" || result.disposition !== "ok") return null
+  const choice = JobPhrase.choose(result.text, intent.job)
+  if (choice === null) return null
+  return choice._tag === "Words"
+    ? words(choice.text)
+    : { _tag: "Call", tool: "cronjob", arguments: { action: "remove", job_id: choice.id } }
+}
+
 const reply = (request: ModelRequest, timezone: string): Effect.Effect<Reply> => {
   const results = openResults(request)
-  if (results.length > 0) return Effect.succeed(words(Phrase.results(results)))
+  const [first] = results
+  if (first !== undefined) return Effect.succeed(toCancel(request, first) ?? words(Phrase.results(results)))
 
   const offered = new Set(request.tools.map((tool) => tool.name))
   const call = (tool: string, args: object, what: string): Reply =>
@@ -119,7 +132,7 @@ const reply = (request: ModelRequest, timezone: string): Effect.Effect<Reply> =>
     case "ListJobs":
       return Effect.succeed(call("cronjob", { action: "list" }, "list reminders and schedules"))
     case "CancelJob":
-      return Effect.succeed(call("cronjob", { action: "remove", job_id: intent.job }, `cancel "${intent.job}"`))
+      return Effect.succeed(call("cronjob", { action: "list" }, `cancel "${intent.job}"`))
     case "Schedule":
       return schedule(intent.text, offered, timezone)
     case "Unknown":

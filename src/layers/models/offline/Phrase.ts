@@ -1,5 +1,6 @@
 /** The offline assistant's words: what it is, and what tools answered (contract §7). Pure. */
 import { Option, Schema } from "effect"
+import * as JobPhrase from "./JobPhrase.js"
 import type { Message } from "../../../services/session/Transcript.js"
 
 const setUp =
@@ -186,6 +187,8 @@ const result = (message: ToolMessage): string => {
       return reports(message.text)
     case "send_message":
       return sent(message.text)
+    case "cronjob":
+      return JobPhrase.result(message.text) ?? said(message.text)
     case "search_files":
     case "session_search":
       return message.text.trim() === "" ? "Nothing was found." : clipped(message.text)

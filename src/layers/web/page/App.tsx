@@ -6,7 +6,9 @@ import { Conversation } from "./Conversation.js"
 import type { Desk } from "./desk.js"
 import type { Session } from "./gateway.js"
 import { MenuIcon, MoreIcon } from "./Icons.js"
+import { Jobs } from "./Jobs.js"
 import { Options } from "./Options.js"
+import * as place from "./place.js"
 import { SessionList, titleOf } from "./SessionList.js"
 import { SignIn } from "./SignIn.js"
 import { currentSession, type State } from "./state.js"
@@ -44,18 +46,21 @@ export const App = ({ store, desk }: { readonly store: Store; readonly desk: Des
   const state = useStore(store)
   const [menu, setMenu] = useState(false)
   const [options, setOptions] = useState(false)
+  const [jobs, setJobs] = useState(place.isJobs)
   const menuButton = useRef<HTMLButtonElement>(null)
   const session = currentSession(state)
   const { blocks, busy } = useBlocks(state)
   const connection = state.access === "unknown" && state.connection === "open" ? "connecting" : state.connection
-  const title = session === null ? "New conversation" : titleOf(session)
+  const title = jobs ? "Jobs and reminders" : session === null ? "New conversation" : titleOf(session)
 
   useEffect(() => desk.start(), [desk])
 
   const unread = state.sessions.filter(({ unread, id }) => unread && id !== state.current).length
   useEffect(() => {
-    document.title = `${unread === 0 ? "" : `(${unread}) `}${session === null ? "" : `${title} · `}Hermes`
-  }, [unread, session, title])
+    document.title = `${unread === 0 ? "" : `(${unread}) `}${session === null && !jobs ? "" : `${title} · `}Hermes`
+  }, [unread, session, title, jobs])
+
+  useEffect(() => place.onChange(() => setJobs(place.isJobs())), [])
 
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
@@ -63,16 +68,24 @@ export const App = ({ store, desk }: { readonly store: Store; readonly desk: Des
       if (menu) {
         setMenu(false)
         menuButton.current?.focus()
-      } else if (busy) void desk.stop()
+      } else if (busy && !jobs) void desk.stop()
     }
     window.addEventListener("keydown", onKey)
     return () => window.removeEventListener("keydown", onKey)
-  }, [menu, options, busy, desk])
+  }, [menu, options, busy, jobs, desk])
 
   const open = (id: string | null): void => {
     setMenu(false)
+    place.leaveJobs()
+    setJobs(false)
     void desk.open(id)
     if (id === null) focusComposer()
+  }
+
+  const openJobs = (): void => {
+    setMenu(false)
+    place.showJobs()
+    setJobs(true)
   }
 
   if (state.access === "out") return <SignIn problem={state.problem} onKey={desk.signIn} />
@@ -100,7 +113,7 @@ export const App = ({ store, desk }: { readonly store: Store; readonly desk: Des
         <p class={`connection ${connection}`} role="status">
           {connections[connection]}
         </p>
-        {session === null ? null : (
+        {session === null || jobs ? null : (
           <button
             type="button"
             class="icon"
@@ -119,42 +132,50 @@ export const App = ({ store, desk }: { readonly store: Store; readonly desk: Des
           working={working}
           asking={asking}
           onOpen={open}
+          jobsShown={jobs}
+          onJobs={openJobs}
         />
       </aside>
-      <main>
-        <Conversation
-          id={state.current}
-          blocks={blocks}
-          more={state.more}
-          loading={state.loading || state.access === "unknown"}
-          approvals={
-            session?.endedAt === null ? state.approvals.filter(({ sessionKey }) => sessionKey === session.key) : []
-          }
-          onEarlier={desk.earlier}
-          onAnswer={async (id, approve) => {
-            focusComposer()
-            await desk.answer(id, approve)
-          }}
-          onAgain={(id) => void desk.again(id)}
-          onWithdraw={desk.withdraw}
-        />
-        {state.problem === null ? null : (
-          <div class="problem" role="alert">
-            <p>{state.problem}</p>
-            <button type="button" onClick={() => store.dispatch({ type: "problem", problem: null })}>
-              Close
-            </button>
-          </div>
-        )}
-        <Composer
-          sessionId={state.current}
-          busy={busy}
-          closed={closedBecause(session)}
-          onSend={(text) => void desk.say(text)}
-          onStop={() => void desk.stop()}
-          onNew={() => open(null)}
-        />
-      </main>
+      {jobs ? (
+        <main>
+          <Jobs sessions={state.sessions} current={state.current} ready={state.access === "in"} onOpen={open} />
+        </main>
+      ) : (
+        <main>
+          <Conversation
+            id={state.current}
+            blocks={blocks}
+            more={state.more}
+            loading={state.loading || state.access === "unknown"}
+            approvals={
+              session?.endedAt === null ? state.approvals.filter(({ sessionKey }) => sessionKey === session.key) : []
+            }
+            onEarlier={desk.earlier}
+            onAnswer={async (id, approve) => {
+              focusComposer()
+              await desk.answer(id, approve)
+            }}
+            onAgain={(id) => void desk.again(id)}
+            onWithdraw={desk.withdraw}
+          />
+          {state.problem === null ? null : (
+            <div class="problem" role="alert">
+              <p>{state.problem}</p>
+              <button type="button" onClick={() => store.dispatch({ type: "problem", problem: null })}>
+                Close
+              </button>
+            </div>
+          )}
+          <Composer
+            sessionId={state.current}
+            busy={busy}
+            closed={closedBecause(session)}
+            onSend={(text) => void desk.say(text)}
+            onStop={() => void desk.stop()}
+            onNew={() => open(null)}
+          />
+        </main>
+      )}
       {options && session !== null ? (
         <Options
           session={session}

@@ -39,14 +39,24 @@ export const SessionList = (props: {
   readonly asking: ReadonlySet<string>
   /** Null: a new one. */
   readonly onOpen: (id: string | null) => void
+  readonly jobsShown: boolean
+  readonly onJobs: () => void
 }): VNode => (
   <nav class="sessions" aria-label="Conversations">
     <button type="button" class="new" onClick={() => props.onOpen(null)}>
       New conversation
     </button>
+    <button
+      type="button"
+      class={props.jobsShown ? "session jobs-link current" : "session jobs-link"}
+      aria-current={props.jobsShown ? "page" : undefined}
+      onClick={props.onJobs}
+    >
+      <span class="title">Jobs and reminders</span>
+    </button>
     <ul>
       {props.sessions.map((session) => {
-        const isCurrent = session.id === props.current
+        const isCurrent = session.id === props.current && !props.jobsShown
         const isAsking = session.endedAt === null && session.key !== null && props.asking.has(session.key)
         return (
           <li key={session.id}>

@@ -1,5 +1,12 @@
 /** The gateway as the page speaks to it: same origin, by the cookie that the key was exchanged for. */
 import type { ApprovalView } from "../../../services/api/Approvals.js"
+import type {
+  JobView,
+  Preview as PreviewView,
+  RunDocument as RunDocumentView,
+  RunView
+} from "../../../services/api/Jobs.js"
+import type { TargetView } from "../../../services/api/Deliveries.js"
 import type { MessageView, SessionView } from "../../../services/api/Sessions.js"
 import type { ActivityEvent } from "../../../services/operation/Activity.js"
 import type { HealthDetail } from "../../../services/operation/Health.js"
@@ -7,6 +14,11 @@ import type { HealthDetail } from "../../../services/operation/Health.js"
 export type Session = typeof SessionView.Encoded
 export type Message = typeof MessageView.Encoded
 export type Approval = typeof ApprovalView.Encoded
+export type Job = typeof JobView.Encoded
+export type Run = typeof RunView.Encoded
+export type RunDocument = typeof RunDocumentView.Encoded
+export type Preview = typeof PreviewView.Encoded
+export type Target = typeof TargetView.Encoded
 export type Health = typeof HealthDetail.Encoded
 export type Event = ActivityEvent
 
@@ -86,6 +98,38 @@ export const messages = (id: string, before: number | null): Promise<ReadonlyArr
 export const openApprovals = (): Promise<ReadonlyArray<Approval>> => call("GET", "/api/approvals?state=open&limit=500")
 export const answer = (id: string, approve: boolean): Promise<Approval> =>
   call("POST", `/api/approvals/${encodeURIComponent(id)}`, { approve })
+
+/** What an editor of a job sends. */
+export interface JobFields {
+  readonly name: string
+  readonly schedule: string
+  readonly timezone: string
+  readonly prompt: string
+  readonly deliver: string
+  readonly script: string
+  readonly noAgent: boolean
+  readonly repeat: string
+}
+
+const job = (id: string): string => `/api/jobs/${encodeURIComponent(id)}`
+
+export const jobs = (): Promise<ReadonlyArray<Job>> => call("GET", "/api/jobs?all=true")
+/** `sessionId` is the conversation that `origin` means. */
+export const createJob = (fields: JobFields, sessionId: string | null): Promise<Job> =>
+  call("POST", "/api/jobs", { ...fields, sessionId })
+export const changeJob = (id: string, fields: Partial<JobFields>): Promise<Job> => call("PATCH", job(id), fields)
+export const pauseJob = (id: string): Promise<Job> => call("POST", `${job(id)}/pause`, {})
+export const resumeJob = (id: string, at: string | null): Promise<Job> => call("POST", `${job(id)}/resume`, { at })
+export const runJob = (id: string): Promise<Job> => call("POST", `${job(id)}/run`, {})
+export const removeJob = (id: string): Promise<Job> => call("DELETE", job(id))
+export const runs = (id: string): Promise<ReadonlyArray<Run>> => call("GET", `${job(id)}/runs?limit=50`)
+export const runDocument = (id: string): Promise<RunDocument> => call("GET", `/api/runs/${encodeURIComponent(id)}`)
+export const preview = (schedule: string, timezone: string): Promise<Preview> =>
+  call(
+    "GET",
+    `/api/schedules/next?${new URLSearchParams({ schedule, count: "3", ...(timezone === "" ? {} : { timezone }) })}`
+  )
+export const targets = (): Promise<ReadonlyArray<Target>> => call("GET", "/api/targets")
 
 export const health = (): Promise<Health> => call("GET", "/health/detailed")
 

@@ -19,6 +19,18 @@ export const show = (id: string | null, step: boolean): void => {
   else history.replaceState(null, "", address)
 }
 
+/** Does the address name the jobs instead of a conversation? */
+export const isJobs = (): boolean => location.hash === "#jobs"
+
+export const showJobs = (): void => {
+  if (!isJobs()) history.pushState(null, "", "#jobs")
+}
+
+/** Leaves the jobs for the conversations. */
+export const leaveJobs = (): void => {
+  if (isJobs()) history.pushState(null, "", location.pathname)
+}
+
 /** Told when the person went to another address of the page. */
 export const onChange = (told: () => void): (() => void) => {
   window.addEventListener("popstate", told)

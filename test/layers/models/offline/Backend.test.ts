@@ -55,7 +55,7 @@ describe("the offline assistant", () => {
         ["search: invoice", "session_search", { query: "invoice" }],
         ["remember: bins", "memory", { action: "add", target: "memory", content: "bins" }],
         ["list reminders", "cronjob", { action: "list" }],
-        ["cancel reminder 12", "cronjob", { action: "remove", job_id: "12" }],
+        ["cancel reminder 12", "cronjob", { action: "list" }],
         [
           "remind me in 10 minutes to stretch",
           "cronjob",
@@ -106,6 +106,54 @@ describe("the offline assistant", () => {
     Effect.gen(function* () {
       assert.include((yield* called("remind me to call mum")).text, "not when")
       assert.include((yield* called("remind me in 10 minutes")).text, "not what")
+    })
+  )
+
+  it.effect("cancels the reminder that is meant, and asks when it may be another", () =>
+    Effect.gen(function* () {
+      const job = (id: string, name: string) => ({
+        id,
+        name,
+        words: "once, on 2026-03-28 at 10:40",
+        timezone: "UTC",
+        next: ["2026-03-28 10:40"],
+        state: "scheduled",
+        deliver: "origin"
+      })
+      const listed = JSON.stringify({
+        success: true,
+        action: "list",
+        jobs: [job("aaaaaaaaaaaa", "stretch"), job("bbbbbbbbbbbb", "call mum"), job("cccccccccccc", "call dad")]
+      })
+      const after = (asked: string) =>
+        Effect.map(
+          collect(
+            backend,
+            request(
+              everyTool,
+              asked,
+              assistant("", [{ id: "c", name: "cronjob", arguments: "{}" }]),
+              toolResult("c", "cronjob", listed)
+            )
+          ),
+          (parts) => ({
+            calls: callsOf(parts).map((call) => [call.name, JSON.parse(call.arguments)]),
+            text: textOf(parts)
+          })
+        )
+      const removed = (id: string) => [["cronjob", { action: "remove", job_id: id }]]
+      assert.deepStrictEqual((yield* after("cancel reminder aaaaaaaaaaaa")).calls, removed("aaaaaaaaaaaa"))
+      assert.deepStrictEqual((yield* after("cancel reminder number 2")).calls, removed("bbbbbbbbbbbb"))
+      assert.deepStrictEqual((yield* after("stop reminding me to stretch")).calls, removed("aaaaaaaaaaaa"))
+      assert.deepStrictEqual((yield* after("cancel my reminder to call mum")).calls, removed("bbbbbbbbbbbb"))
+      const several = yield* after("cancel reminder call")
+      assert.deepStrictEqual(several.calls, [])
+      assert.include(several.text, "fits several")
+      const none = yield* after("cancel reminder nap")
+      assert.deepStrictEqual(none.calls, [])
+      assert.include(none.text, 'no reminder "nap"')
+      // What a list that was asked for says.
+      assert.include((yield* after("list reminders")).text, "2. call mum — once, on 2026-03-28 at 10:40 (UTC)")
     })
   )
 

@@ -1,0 +1,244 @@
+import type { VNode } from "preact"
+import { useCallback, useEffect, useRef, useState } from "preact/hooks"
+import * as gateway from "./gateway.js"
+import type { Job, JobFields, Session } from "./gateway.js"
+import { JobEditor } from "./JobEditor.js"
+import { JobRuns } from "./JobRuns.js"
+import "./jobs.css"
+
+/** Jobs run by themselves: the list looks again so often while it is seen. */
+const lookMillis = 4_000
+
+const told = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+export const localTime = (iso: string): string =>
+  new Date(iso).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })
+
+const facts = (job: Job): string =>
+  [
+    job.words || job.schedule,
+    job.state !== "scheduled" ? job.state : job.nextRunAt === null ? null : `next ${localTime(job.nextRunAt)}`,
+    job.lastStatus === null ? null : `last: ${job.lastStatus}`,
+    job.failureStreak >= 2 ? `${job.failureStreak} failures in a row` : null
+  ]
+    .filter((fact) => fact !== null)
+    .join(" · ")
+
+/** The conversation that results of a new job go to: the open one, else the newest of the page's. */
+const conversationOf = (sessions: ReadonlyArray<Session>, current: string | null): string | null => {
+  const own = sessions.filter((session) => session.platform === "web" && session.endedAt === null)
+  return (own.find(({ id }) => id === current) ?? own[0])?.id ?? null
+}
+
+const usable = (state: Job["state"]): boolean => state === "scheduled" || state === "error" || state === "paused"
+
+/** Scheduled jobs: their list, one in full with its runs, and an editor. */
+export const Jobs = (props: {
+  readonly sessions: ReadonlyArray<Session>
+  readonly current: string | null
+  /** May the gateway be asked? */
+  readonly ready: boolean
+  readonly onOpen: (session: string) => void
+}): VNode => {
+  const [jobs, setJobs] = useState<ReadonlyArray<Job> | null>(null)
+  const [chosen, setChosen] = useState<string | null>(null)
+  const [editing, setEditing] = useState<"new" | "chosen" | null>(null)
+  const [removing, setRemoving] = useState(false)
+  const [problem, setProblem] = useState<string | null>(null)
+  const [notes, setNotes] = useState<ReadonlyArray<string>>([])
+  const heading = useRef<HTMLHeadingElement>(null)
+
+  const look = useCallback(async (): Promise<void> => {
+    try {
+      setJobs(await gateway.jobs())
+    } catch (error) {
+      setProblem(told(error))
+    }
+  }, [])
+
+  useEffect(() => {
+    if (!props.ready) return
+    void look()
+    const timer = setInterval(() => {
+      if (!document.hidden) void look()
+    }, lookMillis)
+    return () => clearInterval(timer)
+  }, [props.ready, look])
+
+  const job = jobs?.find(({ id }) => id === chosen) ?? null
+
+  /** Does something to a job; false, and says why, when it was refused. */
+  const attempt = async (work: () => Promise<Job>): Promise<Job | null> => {
+    setProblem(null)
+    try {
+      const done = await work()
+      setNotes(done.notes)
+      await look()
+      return done
+    } catch (error) {
+      setProblem(told(error))
+      return null
+    }
+  }
+
+  const choose = (id: string | null): void => {
+    setChosen(id)
+    setEditing(null)
+    setRemoving(false)
+    setProblem(null)
+    setNotes([])
+  }
+
+  const save = async (fields: JobFields): Promise<string | null> => {
+    try {
+      const saved =
+        editing === "chosen" && job !== null
+          ? await gateway.changeJob(job.id, fields)
+          : await gateway.createJob(
+              fields,
+              conversationOf(props.sessions, props.current) ?? (await gateway.createSession()).id
+            )
+      await look()
+      choose(saved.id)
+      setNotes(saved.notes)
+      heading.current?.focus()
+      return null
+    } catch (error) {
+      return told(error)
+    }
+  }
+
+  return (
+    <div class="jobs">
+      <section class="job-list" aria-label="Jobs">
+        <button
+          type="button"
+          class="new"
+          onClick={() => {
+            choose(null)
+            setEditing("new")
+          }}
+        >
+          New job
+        </button>
+        {jobs === null ? <p class="quiet">Loading …</p> : null}
+        {jobs?.length === 0 && editing === null ? (
+          <p class="quiet">
+            No jobs yet. Make one here, or say “remind me in 10 minutes to stretch” in a conversation.
+          </p>
+        ) : null}
+        <ul>
+          {jobs?.map((each) => (
+            <li key={each.id}>
+              <button
+                type="button"
+                class={each.id === chosen ? "session current" : "session"}
+                aria-current={each.id === chosen ? "true" : undefined}
+                onClick={() => choose(each.id)}
+              >
+                <span class="title">{each.name}</span>
+                <span class={each.failureStreak > 0 || each.state === "error" ? "facts asks" : "facts"}>
+                  {facts(each)}
+                </span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      </section>
+      <section class="job" aria-label="One job">
+        {problem === null ? null : (
+          <p class="wrong" role="alert">
+            {problem}
+          </p>
+        )}
+        {editing !== null ? (
+          <JobEditor
+            key={editing === "new" ? "new" : chosen}
+            job={editing === "chosen" ? job : null}
+            onSave={save}
+            onCancel={() => setEditing(null)}
+          />
+        ) : job === null ? null : (
+          <>
+            <h2 tabIndex={-1} ref={heading}>
+              {job.name}
+            </h2>
+            <p>
+              {job.words || job.schedule} <span class="quiet">({job.timezone})</span>
+            </p>
+            {job.state === "scheduled" ? (
+              <ol class="next" aria-label="Next runs">
+                {job.next.map((at) => (
+                  <li key={at}>
+                    <time dateTime={at}>{localTime(at)}</time>
+                  </li>
+                ))}
+              </ol>
+            ) : (
+              <p>
+                It is {job.state}
+                {job.stateReason === null ? "" : `: ${job.stateReason}`}.
+              </p>
+            )}
+            {notes.map((note) => (
+              <p class="quiet" key={note} role="status">
+                {note}
+              </p>
+            ))}
+            {job.lastError === null ? null : <p class="wrong">{job.lastError}</p>}
+            {job.lastDeliveryError === null ? null : <p class="wrong">{job.lastDeliveryError}</p>}
+            {job.prompt === "" ? null : <pre tabIndex={0}>{job.prompt}</pre>}
+            <p class="quiet">
+              Goes to {job.deliver}
+              {job.targets.length === 0
+                ? ""
+                : ` (${job.targets.map(({ chatId, platform }) => `${platform}: ${chatId}`).join(", ")})`}
+              . Runs {job.repeat.completed}/{job.repeat.times ?? "∞"}.
+            </p>
+            {removing ? (
+              <div class="choices">
+                <span>Remove this job for good?</span>
+                <button
+                  type="button"
+                  class="danger"
+                  onClick={() =>
+                    void attempt(() => gateway.removeJob(job.id)).then((done) => (done === null ? null : choose(null)))
+                  }
+                >
+                  Remove
+                </button>
+                <button type="button" onClick={() => setRemoving(false)}>
+                  Keep
+                </button>
+              </div>
+            ) : (
+              <div class="choices">
+                <button type="button" class="primary" onClick={() => void attempt(() => gateway.runJob(job.id))}>
+                  Run now
+                </button>
+                {usable(job.state) ? (
+                  job.state === "paused" ? (
+                    <button type="button" onClick={() => void attempt(() => gateway.resumeJob(job.id, null))}>
+                      Resume
+                    </button>
+                  ) : (
+                    <button type="button" onClick={() => void attempt(() => gateway.pauseJob(job.id))}>
+                      Pause
+                    </button>
+                  )
+                ) : null}
+                <button type="button" onClick={() => setEditing("chosen")}>
+                  Edit
+                </button>
+                <button type="button" class="danger plain" onClick={() => setRemoving(true)}>
+                  Remove …
+                </button>
+              </div>
+            )}
+            <JobRuns key={job.id} job={job} lookMillis={lookMillis} onOpen={props.onOpen} />
+          </>
+        )}
+      </section>
+    </div>
+  )
+}

@@ -1,0 +1,115 @@
+/** `hermes cron export|import`: jobs as YAML, for people to keep, compare and edit. */
+import * as Args from "@effect/cli/Args"
+import * as Command from "@effect/cli/Command"
+import * as Options from "@effect/cli/Options"
+import * as FileSystem from "@effect/platform/FileSystem"
+import * as NodeStream from "@effect/platform-node/NodeStream"
+import { Effect, ParseResult, Schema } from "effect"
+import process from "node:process"
+import { JobView } from "../../../services/api/Jobs.js"
+import { Desk } from "../../../services/operation/Desk.js"
+import * as JobExport from "../../../services/schedule/JobExport.js"
+import { desk } from "../desk.js"
+import { failed } from "../failure.js"
+import { json } from "../invocation.js"
+import { answer, plain, say } from "../output.js"
+import { notInCron } from "./notInCron.js"
+
+const yaml = Effect.promise(() => import("yaml"))
+
+export const exported = Command.make(
+  "export",
+  { jobs: Args.text({ name: "JOB" }).pipe(Args.withDescription("Ids or names; all when left out."), Args.repeated) },
+  ({ jobs }) =>
+    Effect.gen(function* () {
+      const { jobs: known } = yield* Desk
+      const all = yield* known.list({ all: true })
+      const wanted = jobs.length === 0 ? all : yield* Effect.forEach(jobs, known.get)
+      const names = JobExport.of(all)
+      const ids = new Set<string>(wanted.map((job) => job.id))
+      const document = { ...names, jobs: names.jobs.filter((_, index) => ids.has(all[index]?.id ?? "")) }
+      if (yield* json) return yield* answer(JobExport.JobDocument, document, () => [])
+      const { stringify } = yield* yaml
+      yield* say(stringify(document, { lineWidth: 0 }).trimEnd())
+    })
+).pipe(Command.withDescription("Writes jobs as YAML to stdout."), Command.provide(desk))
+
+const longest = 10_000_000
+
+const read = (file: string) =>
+  file === "-"
+    ? NodeStream.toString(() => process.stdin, {
+        onFailure: (error) => failed(`stdin cannot be read: ${error instanceof Error ? error.message : String(error)}`),
+        maxBytes: longest
+      })
+    : Effect.flatMap(FileSystem.FileSystem, (fs) => fs.readFileString(file)).pipe(
+        Effect.mapError((error) => failed(`${file} cannot be read: ${error.message}`))
+      )
+
+const parsed = (file: string, text: string) =>
+  Effect.gen(function* () {
+    const { parseDocument } = yield* yaml
+    const document = parseDocument(text)
+    const [error] = document.errors
+    if (error !== undefined) return yield* failed(`${file}: ${error.message}`)
+    return yield* Schema.decodeUnknown(JobExport.JobDocument)(document.toJS()).pipe(
+      Effect.mapError((error) => {
+        const issues = ParseResult.ArrayFormatter.formatErrorSync(error)
+        return failed(issues.map((issue) => `${file}: ${issue.path.join(".")}: ${issue.message}`).join("\n"))
+      })
+    )
+  })
+
+const Imported = Schema.Array(
+  Schema.Struct({
+    name: Schema.NullOr(Schema.String),
+    outcome: Schema.Literal("created", "updated", "refused"),
+    job: Schema.NullOr(JobView),
+    problem: Schema.NullOr(Schema.String)
+  })
+)
+
+export const imported = Command.make(
+  "import",
+  {
+    update: Options.boolean("update").pipe(Options.withDescription("Changes a job that has the name already.")),
+    file: Args.text({ name: "FILE" }).pipe(Args.withDescription("What `export` wrote; - reads stdin."))
+  },
+  ({ file, update }) =>
+    Effect.zipRight(
+      notInCron("a job"),
+      Effect.gen(function* () {
+        const { jobs } = yield* Desk
+        const document = yield* parsed(file, yield* read(file))
+        const outcomes = yield* Effect.forEach(JobExport.inOrder(document.jobs), (entry) => {
+          const { paused, ...draft } = JobExport.draft(entry)
+          const edit = (name: string) =>
+            Effect.map(jobs.edit(name, draft), (job) => ({ outcome: "updated" as const, job }))
+          const create = Effect.map(jobs.create(paused === undefined ? draft : { ...draft, paused }), (job) => ({
+            outcome: "created" as const,
+            job
+          }))
+          const name = entry.name ?? null
+          return create.pipe(
+            Effect.catchIf(
+              (error) => error._tag === "Refused" && error.code === "job_name_taken" && update && name !== null,
+              () => edit(name ?? "")
+            ),
+            Effect.map(({ job, outcome }) => ({ name: job.name, outcome, job, problem: null })),
+            // One that cannot be taken leaves the others in peace; anything else ends the command.
+            Effect.catchIf(
+              (error) => error._tag === "Refused",
+              (error) => Effect.succeed({ name, outcome: "refused" as const, job: null, problem: error.message })
+            )
+          )
+        })
+        yield* answer(Imported, outcomes, (rows) =>
+          rows.map(({ name, outcome, problem }) =>
+            plain(`${outcome}: ${name ?? "a job without a name"}${problem === null ? "" : `: ${problem}`}`)
+          )
+        )
+        const refused = outcomes.filter(({ outcome }) => outcome === "refused").length
+        if (refused > 0) return yield* failed(`${refused} of ${outcomes.length} jobs were not taken`)
+      }).pipe(Effect.provide(desk))
+    )
+).pipe(Command.withDescription("Makes the jobs of a YAML file."))
