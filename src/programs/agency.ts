@@ -19,14 +19,10 @@ import * as Mirror from "../layers/delivery/Mirror.js"
 import * as Notifier from "../layers/delivery/Notifier.js"
 import * as Redactor from "../layers/delivery/Redactor.js"
 import * as TargetResolver from "../layers/delivery/TargetResolver.js"
-import * as Scripts from "../layers/node/Scripts.js"
 import * as Shell from "../layers/node/Shell.js"
 import * as Activity from "../layers/operation/Activity.js"
 import * as Drain from "../layers/operation/Drain.js"
-import * as Bell from "../layers/schedule/Bell.js"
-import * as Jobs from "../layers/schedule/Jobs.js"
-import * as LifecycleGuard from "../layers/schedule/LifecycleGuard.js"
-import * as Monitors from "../layers/schedule/Monitors.js"
+import { jobs } from "./jobs.js"
 import { tools } from "./tools.js"
 
 /** Who may come in, and the conversation that it becomes. */
@@ -52,12 +48,6 @@ const delivery = Approvals.layer.pipe(
   ),
   Layer.provideMerge(Delivery.layer),
   Layer.provideMerge(Redactor.layer)
-)
-
-/** The jobs as everybody makes and changes them; what runs them is the gateway's alone. */
-const jobs = Jobs.layer.pipe(
-  Layer.provideMerge(LifecycleGuard.layer),
-  Layer.provideMerge(Layer.mergeAll(Scripts.layer, Monitors.layerNone, Bell.layer))
 )
 
 export const agency = conversation.pipe(

@@ -1,5 +1,6 @@
 /** The tools of the agent; each layer adds its own to the registry. */
 import { Layer } from "effect"
+import * as cronjob from "../layers/tools/cronjob.js"
 import * as delegateTask from "../layers/tools/delegateTask.js"
 import * as readFile from "../layers/tools/readFile.js"
 import * as searchFiles from "../layers/tools/searchFiles.js"
@@ -13,5 +14,6 @@ export const tools = Layer.mergeAll(
   writeFile.layer,
   searchFiles.layer,
   sendMessage.layer,
-  delegateTask.layer
+  delegateTask.layer,
+  cronjob.layer
 )

@@ -14,6 +14,7 @@ import { Activity } from "../../services/operation/Activity.js"
 import { Drain } from "../../services/operation/Drain.js"
 import { Ids } from "../../services/operation/Ids.js"
 import { Settings } from "../../services/operation/Settings.js"
+import type { JobDesk } from "../../services/schedule/JobDesk.js"
 import { Compaction } from "../../services/session/Compaction.js"
 import { type SessionKey } from "../../services/session/SessionKey.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
@@ -153,4 +154,5 @@ export const layer: Layer.Layer<
   | TurnStore
   | Transcript
   | Compaction
+  | JobDesk
 > = Layer.scoped(Conversations, make)

@@ -9,12 +9,14 @@ import * as Notifier from "../../layers/delivery/Notifier.js"
 import * as Redactor from "../../layers/delivery/Redactor.js"
 import * as TargetResolver from "../../layers/delivery/TargetResolver.js"
 import * as RemoteDesk from "../../layers/http/RemoteDesk.js"
+import * as ModelRoute from "../../layers/models/Route.js"
 import * as ConfigFile from "../../layers/node/ConfigFile.js"
 import * as HomeDirectory from "../../layers/node/Home.js"
 import * as Ids from "../../layers/node/Ids.js"
 import * as Activity from "../../layers/operation/Activity.js"
 import * as DirectDesk from "../../layers/operation/DirectDesk.js"
 import * as Drain from "../../layers/operation/Drain.js"
+import { jobs } from "../jobs.js"
 import { direct as database } from "../state.js"
 import { stores } from "../stores.js"
 import { surfaces } from "../surfaces.js"
@@ -27,6 +29,8 @@ export const settled = Layer.unwrapEffect(
 )
 
 const direct = DirectDesk.layer.pipe(
+  Layer.provide(jobs),
+  Layer.provide(ModelRoute.layer),
   Layer.provide(Layer.mergeAll(Approvals.layer, TargetResolver.layer, Explain.layer)),
   Layer.provide(Notifier.layer),
   Layer.provide(surfaces),
@@ -34,7 +38,8 @@ const direct = DirectDesk.layer.pipe(
   Layer.provide(Layer.mergeAll(AdapterRegistry.layer, Activity.layer, Drain.layer, Redactor.layer)),
   Layer.provide(stores),
   Layer.provide(Layer.mergeAll(database, Ids.layer)),
-  Layer.provide(settled)
+  Layer.provide(settled),
+  Layer.provide(FetchHttpClient.layer)
 )
 
 export const desk = Layer.unwrapEffect(

@@ -16,10 +16,16 @@ import * as IdsLayer from "../../../src/layers/node/Ids.js"
 import * as ActivityLayer from "../../../src/layers/operation/Activity.js"
 import * as DrainLayer from "../../../src/layers/operation/Drain.js"
 import * as HealthLayer from "../../../src/layers/operation/Health.js"
+import * as BellLayer from "../../../src/layers/schedule/Bell.js"
+import * as JobDeskLayer from "../../../src/layers/schedule/JobDesk.js"
+import * as JobsLayer from "../../../src/layers/schedule/Jobs.js"
 import * as ApprovalStoreLayer from "../../../src/layers/sqlite/ApprovalStore.js"
 import * as ChannelDirectoryLayer from "../../../src/layers/sqlite/ChannelDirectory.js"
+import * as GatewayAddressLayer from "../../../src/layers/sqlite/GatewayAddress.js"
 import * as HomeChannelsLayer from "../../../src/layers/sqlite/HomeChannels.js"
 import * as InboxLayer from "../../../src/layers/sqlite/Inbox.js"
+import * as JobStoreLayer from "../../../src/layers/sqlite/JobStore.js"
+import * as OccurrencesLayer from "../../../src/layers/sqlite/Occurrences.js"
 import * as OutboxLayer from "../../../src/layers/sqlite/Outbox.js"
 import * as SessionStoreLayer from "../../../src/layers/sqlite/SessionStore.js"
 import * as ToolCallStoreLayer from "../../../src/layers/sqlite/ToolCallStore.js"
@@ -42,6 +48,7 @@ import { Transcript } from "../../../src/services/session/Transcript.js"
 import { Database } from "../../../src/services/state/Database.js"
 import { AdapterRegistry } from "../../../src/services/adapter/AdapterRegistry.js"
 import { platform, type Platform } from "../delivery/support.js"
+import { hands } from "../schedule/support.js"
 import { folder, layerMemory } from "../sqlite/temporary.js"
 import { settings } from "../support/hands.js"
 
@@ -254,7 +261,10 @@ const stores = Layer.mergeAll(
   ChannelDirectoryLayer.layer,
   TurnStoreLayer.layer,
   ToolCallStoreLayer.layer,
-  ApprovalStoreLayer.layer
+  ApprovalStoreLayer.layer,
+  JobStoreLayer.layer,
+  OccurrencesLayer.layer,
+  GatewayAddressLayer.layer
 ).pipe(Layer.provideMerge(Layer.mergeAll(layerMemory, IdsLayer.layer)))
 
 const page = Effect.map(folder, (home) => {
@@ -286,6 +296,11 @@ const base = (changes: Partial<SettingsShape["apiServer"]>) =>
     NodeHttpServer.layerContext
   ).pipe(Layer.provideMerge(Layer.succeed(Settings, settingsWith(changes))))
 
+const jobs = JobDeskLayer.layer.pipe(
+  Layer.provideMerge(JobsLayer.layer),
+  Layer.provide(Layer.merge(hands, BellLayer.layer))
+)
+
 /** Everything but the server. */
 export const backstage = (changes: Partial<SettingsShape["apiServer"]> = {}) =>
   Layer.mergeAll(
@@ -302,7 +317,11 @@ export const backstage = (changes: Partial<SettingsShape["apiServer"]> = {}) =>
     TargetResolverLayer.layer,
     ExplainLayer.layer,
     DeliveryLayer.layer
-  ).pipe(Layer.provideMerge(conversations), Layer.provideMerge(base(changes)))
+  ).pipe(
+    (stage) => Layer.provideMerge(jobs, stage),
+    Layer.provideMerge(conversations),
+    Layer.provideMerge(base(changes))
+  )
 
 const front = Layer.unwrapScoped(Effect.map(page, (pageDirectory) => Server.layer({ pageDirectory })))
 

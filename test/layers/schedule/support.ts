@@ -68,6 +68,14 @@ export const model = Layer.succeed(ModelRoute, {
   stream: () => Effect.runSync(Effect.dieMessage("no model here"))
 })
 
+/** What a job is checked with, saying yes; a script has a plain name. */
+export const hands = Layer.mergeAll(
+  scripts,
+  Layer.mock(Monitors, { check: () => Effect.void }),
+  Layer.succeed(LifecycleGuard, { check: () => Effect.void }),
+  model
+)
+
 export const edges = (
   options: {
     readonly home?: string
@@ -78,10 +86,7 @@ export const edges = (
   const home = options.home ?? "/nonexistent"
   return Layer.mergeAll(
     resolver,
-    scripts,
-    Layer.mock(Monitors, { check: () => Effect.void }),
-    Layer.succeed(LifecycleGuard, { check: () => Effect.void }),
-    model,
+    hands,
     ids,
     ambient(options.environment),
     settingsLayer(home, { cron: { ...settings(home).cron, ...options.cron } }),

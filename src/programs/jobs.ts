@@ -1,0 +1,14 @@
+/** The jobs as everybody sees, makes and changes them; what runs them is the gateway's alone. */
+import { Layer } from "effect"
+import * as Scripts from "../layers/node/Scripts.js"
+import * as Bell from "../layers/schedule/Bell.js"
+import * as JobDesk from "../layers/schedule/JobDesk.js"
+import * as Jobs from "../layers/schedule/Jobs.js"
+import * as LifecycleGuard from "../layers/schedule/LifecycleGuard.js"
+import * as Monitors from "../layers/schedule/Monitors.js"
+
+export const jobs = JobDesk.layer.pipe(
+  Layer.provideMerge(Jobs.layer),
+  Layer.provideMerge(LifecycleGuard.layer),
+  Layer.provideMerge(Layer.mergeAll(Scripts.layer, Monitors.layerNone, Bell.layer))
+)
