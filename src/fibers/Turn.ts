@@ -282,6 +282,16 @@ export const forkWorker = <A, E, R>(
 ): Effect.Effect<TurnFiber<A, E>, never, R | Scope.Scope> =>
   Effect.map(leave.detached(Effect.forkScoped(Effect.interruptible<A, E, R>(self))), opaque)
 
+/**
+ * As {@link forkWorker}, with a certain beginning and a certain end: nothing interrupts it before its first step, where an
+ * `ensuring` of its own would not be in place yet. It can be interrupted only where it says so, in its own
+ * `Effect.interruptible`; without such a place the scope waits for its end.
+ */
+export const forkCertain = <A, E, R>(
+  self: Effect.Effect<A, E, R> & leave.Detachable<A, E, R>
+): Effect.Effect<TurnFiber<A, E>, never, R | Scope.Scope> =>
+  Effect.map(leave.detached(Effect.uninterruptible(Effect.forkScoped<A, E, R>(self))), opaque)
+
 /** For callbacks of foreign libraries outside of any turn (servers, pollers): what they run carries nobody and may not need a turn. */
 export const workerRunner = <R = never>(): Effect.Effect<
   Runner<Exclude<R, CurrentTurn>>,

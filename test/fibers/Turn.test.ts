@@ -606,6 +606,40 @@ describe("Turn.forkWorker, Turn.detach, Turn.cleared", () => {
     })
   )
 
+  it.effect("a certain worker begins and ends also when it is interrupted before its first step", () =>
+    Effect.gen(function* () {
+      const seen: Array<string> = []
+      const note = (text: string) => Effect.sync(() => void seen.push(text))
+      const work = (name: string) =>
+        note(`${name} begun`).pipe(
+          Effect.zipRight(Effect.interruptible(Effect.never)),
+          Effect.ensuring(note(`${name} ended`))
+        )
+      const scope = yield* Scope.make()
+      const certain = yield* Turn.forkCertain(work("certain")).pipe(Scope.extend(scope))
+      yield* Turn.interrupt(certain)
+      const other = yield* Turn.forkWorker(work("other")).pipe(Scope.extend(scope))
+      yield* Turn.interrupt(other)
+      assert.deepStrictEqual(seen, ["certain begun", "certain ended"])
+      yield* Turn.enter(A)(
+        Turn.forkCertain(
+          Effect.zip(
+            Turn.peek,
+            Effect.sync(() => "nobody")
+          )
+        ).pipe(Scope.extend(scope))
+      ).pipe(
+        Effect.flatMap(Turn.result),
+        Effect.map(([{ identity }]) => assert.strictEqual(identity.platform._tag, "Unset"))
+      )
+      const late = yield* Turn.forkCertain(work("late")).pipe(Scope.extend(scope))
+      yield* settle
+      yield* Scope.close(scope, Exit.void)
+      assert.isTrue(Exit.isInterrupted(yield* Turn.exit(late)))
+      assert.deepStrictEqual(seen.slice(2), ["late begun", "late ended"])
+    })
+  )
+
   it.effect("cleared is explicitly nobody, and the capability falls back to supported", () =>
     Turn.enter(fullTurn("A", { asyncDelivery: false, workingDirectory: "/work/a" }))(
       Turn.cleared(

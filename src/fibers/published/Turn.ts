@@ -9,6 +9,7 @@ export {
   exit,
   fork,
   forkIn,
+  forkCertain,
   forkWorker,
   interrupt,
   interruptSoon,

@@ -145,7 +145,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
             if (running?.turnId === turn.id) running.spoken = true
           })
         })
-        const fiber = yield* Turn.forkWorker(
+        const fiber = yield* Turn.forkCertain(
           Turn.cleared(AdmissionTurn.enter(turn)(body)).pipe(
             Effect.ensuring(Effect.zipRight(close, Queue.offer(mailbox, { _tag: "Ended", turnId: turn.id })))
           )

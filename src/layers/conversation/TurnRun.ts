@@ -35,7 +35,10 @@ export interface TurnTask {
 }
 
 export interface TurnRun {
-  /** Never fails: whatever happens is told, stored and answered for. */
+  /**
+   * Never fails: whatever happens is told, stored and answered for. Its beginning is not interrupted, so that what a
+   * person said is in the transcript also when it is interrupted at once; it is to be run where nothing else interrupts.
+   */
   readonly run: (task: TurnTask) => Effect.Effect<void, never, Turn.CurrentTurn>
 }
 
@@ -255,7 +258,6 @@ export const make = Effect.gen(function* () {
     Effect.gen(function* () {
       const address = DeliveryOrigin.chat(turn.origin)
       const place = placeOf(task, turn)
-      yield* begin(task, turn)
       const startedAt = yield* Clock.currentTimeMillis
       yield* activity.publish({
         _tag: "turn.started",
@@ -318,7 +320,8 @@ export const make = Effect.gen(function* () {
   return {
     run: (task) =>
       Effect.flatMap(Turn.current, (turn) =>
-        work(task, turn).pipe(
+        begin(task, turn).pipe(
+          Effect.zipRight(Effect.interruptible(work(task, turn))),
           Effect.onInterrupt(() => interrupted(task, turn)),
           Effect.catchAllCause((cause) =>
             Cause.isInterruptedOnly(cause) ? Effect.interrupt : broken(task, turn, cause)

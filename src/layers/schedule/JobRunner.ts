@@ -433,7 +433,7 @@ const make = Effect.gen(function* () {
     )
 
   const inTurn = (claim: FireClaim, stored: StoredJob, route: Route, control: RunControl, trace: RunWork.Trace) =>
-    Effect.uninterruptibleMask((restore) =>
+    Effect.uninterruptible(
       Effect.gen(function* () {
         const blocked = route.targets.length === 0 && route.problems.length > 0 && settings.cron.preflight
         const body = Effect.gen(function* () {
@@ -444,10 +444,10 @@ const make = Effect.gen(function* () {
             : yield* work(claim, stored, trace)
           yield* finish(claim, stored, done, trace, route)
         })
-        const exit = yield* Effect.exit(restore(body))
+        const exit = yield* Effect.exit(Effect.interruptible(body))
         if (Exit.isSuccess(exit)) return
         if (Cause.isInterrupted(exit.cause)) return yield* interrupted(claim, stored, trace, control)
-        const again = yield* Effect.exit(restore(broke(claim, stored, exit.cause, trace, route)))
+        const again = yield* Effect.exit(Effect.interruptible(broke(claim, stored, exit.cause, trace, route)))
         if (Exit.isFailure(again))
           yield* Cause.isInterrupted(again.cause)
             ? interrupted(claim, stored, trace, control)

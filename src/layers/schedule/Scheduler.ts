@@ -69,10 +69,16 @@ const make = Effect.gen(function* () {
         running.delete(claim.occurrence)
         return Effect.zipRight(close, offered)
       })
-      entry.fiber = yield* worker(
-        Effect.zipRight(jitter, runner.run(claim, { interrupt: Effect.sync(() => entry.interrupt) })).pipe(
-          Effect.ensuring(ended)
-        )
+      // Once claimed it is run, if only to be recorded as interrupted.
+      entry.fiber = yield* Effect.provideService(
+        Turn.forkCertain(
+          Effect.exit(Effect.interruptible(jitter)).pipe(
+            Effect.zipRight(runner.run(claim, { interrupt: Effect.sync(() => entry.interrupt) })),
+            Effect.ensuring(ended)
+          )
+        ),
+        Scope.Scope,
+        scope
       )
     })
 

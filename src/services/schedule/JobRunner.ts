@@ -13,7 +13,10 @@ export interface RunControl {
 export class JobRunner extends Context.Tag("hermes/schedule/JobRunner")<
   JobRunner,
   {
-    /** Never fails: whatever happens is recorded and told. What a run holds is let go only after its delivery. */
+    /**
+     * Never fails: whatever happens is recorded and told. What a run holds is let go only after its delivery. It opens
+     * itself to interruption where that is safe, so it is to be run where nothing else interrupts.
+     */
     readonly run: (claim: FireClaim, control: RunControl) => Effect.Effect<void>
     /** Tells the owner of what did not run, or of which nobody knows whether it did. */
     readonly tell: (claimed: Claimed, what: "missed" | "unknown") => Effect.Effect<void>

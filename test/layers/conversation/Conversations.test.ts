@@ -6,6 +6,7 @@ import { Database, Transaction } from "../../../src/services/state/Database.js"
 import { Pairing } from "../../../src/services/conversation/Pairing.js"
 import { Settings } from "../../../src/services/operation/Settings.js"
 import * as Testing from "../../../src/testing/index.js"
+import { scaled } from "../../scale.js"
 
 const lastUser = (request: ModelRequest): string => {
   const last = request.messages.filter((message) => message._tag === "user").at(-1)
@@ -123,6 +124,54 @@ describe("a conversation", () => {
       }).pipe(Effect.provide(Testing.gateway({ model: gate.model })))
     })
   )
+
+  it.scopedLive("takes two messages at once: both are read, the second is answered, and the conversation goes on", () =>
+    Effect.gen(function* () {
+      const adapter = yield* only
+      const chats = Array.from({ length: scaled(200, 20) }, (_, n) => adapter.profile.dm(n + 1))
+      yield* Effect.forEach(
+        chats,
+        (place, n) =>
+          Effect.all(
+            [
+              adapter.say({ text: `first ${n}`, in: place, by: adapter.profile.person(n + 1) }),
+              Effect.delay(
+                adapter.say({ text: `second ${n}`, in: place, by: adapter.profile.person(n + 1) }),
+                `${n % 4} millis`
+              )
+            ],
+            { concurrency: "unbounded" }
+          ),
+        { concurrency: 4 }
+      )
+      for (const n of chats.keys()) yield* heard(`second ${n}`)
+      const { requests } = yield* Testing.ScriptedModel
+      const read = (yield* requests).map((request) => request.messages.map(({ text }) => text).join("\n"))
+      for (const n of chats.keys())
+        expect(read.some((text) => text.includes(`first ${n}\n`) && text.includes(`second ${n}`))).toBe(true)
+      yield* eventually(
+        "SELECT DISTINCT state FROM inbound_events WHERE state NOT IN ('answered', 'interrupted')",
+        (found) => found.length === 0
+      )
+      yield* eventually("SELECT id FROM turns WHERE ended_at IS NULL", (found) => found.length === 0)
+    }).pipe(Effect.provide(Testing.gateway({ model: echo })))
+  )
+
+  for (const command of ["/stop", "/new"] as const)
+    it.scopedLive(`takes a message and ${command} at once, and goes on`, () =>
+      Effect.gen(function* () {
+        const adapter = yield* only
+        for (let n = 1; n <= 20; n++) {
+          const place = { in: adapter.profile.dm(n), by: adapter.profile.person(n) }
+          yield* Effect.all([adapter.say({ text: `work ${n}`, ...place }), adapter.say({ text: command, ...place })], {
+            concurrency: "unbounded"
+          })
+          yield* adapter.say({ text: `and on ${n}`, ...place })
+          yield* heard(`and on ${n}`)
+        }
+        yield* eventually("SELECT id FROM turns WHERE ended_at IS NULL", (found) => found.length === 0)
+      }).pipe(Effect.provide(Testing.gateway({ model: echo })))
+    )
 
   it.scopedLive("interrupts by default: the stale answer is never sent, the new message is answered", () =>
     Effect.gen(function* () {
