@@ -23,6 +23,9 @@ const migrations = {
 const numberOf = (name: string): number => Number.parseInt(name, 10)
 const known: ReadonlySet<number> = new Set(Object.keys(migrations).map(numberOf))
 
+/** Every version that a database can have, in order. */
+export const versions: ReadonlyArray<number> = [...known].toSorted((a, b) => a - b)
+
 /** The version of a database that this program has brought up to date. */
 export const newest = Math.max(...known)
 

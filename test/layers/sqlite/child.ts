@@ -38,6 +38,24 @@ const write = Effect.gen(function* () {
   )
 }).pipe(Effect.provide(SqliteDatabase.layer({ file })))
 
+/** One writer that says which rows it was told are stored. */
+const single = (journalMode: "wal" | "delete") =>
+  Effect.gen(function* () {
+    const database = yield* Database
+    yield* say("ready")
+    for (let i = 0; ; i++) {
+      const key = `${process.pid}-${i}`
+      const exit = yield* Effect.exit(
+        database.write(
+          "child",
+          Effect.flatMap(Transaction, (sql) => sql`INSERT INTO meta (key, value) VALUES (${key}, '')`)
+        )
+      )
+      yield* say({ key, ok: exit._tag === "Success", error: exit._tag === "Failure" ? String(exit.cause) : null })
+      yield* Effect.sleep(exit._tag === "Success" ? 1 : 20)
+    }
+  }).pipe(Effect.provide(SqliteDatabase.layer({ file, journalMode })))
+
 /** Opens, says so, and keeps everything open. */
 const open = Effect.zipRight(say("ready"), Effect.never).pipe(Effect.provide(SqliteDatabase.layer({ file })))
 
@@ -53,7 +71,13 @@ const lock = Effect.gen(function* () {
   )
 )
 
-const modes: { readonly [name: string]: Effect.Effect<unknown, unknown> } = { write, open, lock }
+const modes: { readonly [name: string]: Effect.Effect<unknown, unknown> } = {
+  write,
+  single: single("wal"),
+  "single-delete": single("delete"),
+  open,
+  lock
+}
 
 const chosen = modes[mode] ?? Effect.dieMessage(`no mode ${mode}`)
 await Effect.runPromise(

@@ -31,14 +31,18 @@ export interface Child {
 }
 
 /** Another process on the same file, ready when this succeeds and dead when the scope closes. */
-export const start = (file: string, mode: "write" | "open" | "lock"): Effect.Effect<Child, Error, Scope.Scope> =>
-  Effect.zipRight(built, spawned(file, mode))
+export const start = (
+  file: string,
+  mode: "write" | "single" | "single-delete" | "open" | "lock",
+  options: { readonly uid?: number } = {}
+): Effect.Effect<Child, Error, Scope.Scope> => Effect.zipRight(built, spawned(file, mode, options))
 
-const spawned = (file: string, mode: string) =>
+const spawned = (file: string, mode: string, options: { readonly uid?: number }) =>
   Effect.acquireRelease(
     Effect.async<Child, Error>((resume) => {
       const child = spawn(process.execPath, [bundle, file, mode], {
-        stdio: ["ignore", "pipe", "pipe"]
+        stdio: ["ignore", "pipe", "pipe"],
+        ...options
       })
       let said = ""
       let complained = ""
