@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url"
 import * as AmbientEnvironment from "../fibers/AmbientEnvironment.js"
 import * as Redactor from "../layers/delivery/Redactor.js"
 import * as HttpServer from "../layers/http/Server.js"
-import * as ModelRoute from "../layers/models/Route.js"
+import * as Route from "../layers/models/Route.js"
 import * as ConfigFile from "../layers/node/ConfigFile.js"
 import * as HomeDirectory from "../layers/node/Home.js"
 import * as Ids from "../layers/node/Ids.js"
@@ -27,6 +27,7 @@ import * as Search from "../layers/sqlite/Search.js"
 import * as SearchIndex from "../layers/sqlite/SearchIndex.js"
 import * as TelegramAdapter from "../layers/telegram/TelegramAdapter.js"
 import * as WebAdapter from "../layers/web/Adapter.js"
+import { ModelRoute } from "../services/agent/ModelRoute.js"
 import { ApiServer } from "../services/api/ApiServer.js"
 import { Drain } from "../services/operation/Drain.js"
 import { Home } from "../services/operation/Home.js"
@@ -47,9 +48,10 @@ export const layer = Layer.mergeAll(scheduling, Search.layerFeeding).pipe(
 )
 
 const health = Layer.unwrapEffect(
-  Effect.map(Jobs, (jobs) =>
+  Effect.map(Effect.all([Jobs, ModelRoute]), ([jobs, route]) =>
     Health.layer({
       version,
+      model: Health.modelOf(route),
       jobs: Effect.catchAll(jobs.summary, (error) =>
         Effect.as(Effect.logWarning("the jobs could not be counted", error), { scheduled: 0, next: null })
       ),
@@ -61,7 +63,7 @@ const health = Layer.unwrapEffect(
 /** What the gateway touches. A test exchanges `foundation` for a database in memory and a scripted model, and `surfaces` for one in memory. */
 export const edges = {
   foundation: Layer.mergeAll(
-    Layer.merge(ModelRoute.layer, ModelRoute.routes).pipe(Layer.provide(Ids.layer)),
+    Layer.merge(Route.layer, Route.routes).pipe(Layer.provide(Ids.layer)),
     state.shared,
     Layer.unwrapEffect(Effect.map(Home, (home) => SearchIndex.layer({ file: home.searchIndex })))
   ),

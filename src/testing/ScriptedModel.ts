@@ -62,7 +62,7 @@ export const scriptedModel = (
 ): Layer.Layer<ModelRoute | ModelRoutes | ScriptedModel> =>
   Layer.effectContext(
     Effect.map(scriptedBackend(steps), (backend) => {
-      const route = { contextWindow: backend.contextWindow, stream: backend.stream }
+      const route = { contextWindow: backend.contextWindow, stream: backend.stream, trouble: Effect.succeed(null) }
       return Context.make(ModelRoute, { ...route, primary: backend.name }).pipe(
         Context.add(ModelRoutes, {
           // Whatever a job is pinned to, the script speaks for it.

@@ -1,6 +1,7 @@
 /** The built command on homes where no gateway runs: each command once right and once wrong. */
 import { Effect, Schema } from "effect"
 import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import * as http from "node:http"
 import path from "node:path"
 import { describe, expect, test } from "vitest"
 import { version } from "../../src/services/operation/Version.js"
@@ -293,6 +294,40 @@ describe("settings", () => {
     expect(damaged.code).toBe(1)
     expect(JSON.parse(damaged.stdout)).toMatchObject({ ok: false })
     expect(damaged.stdout).toContain("hermes doctor --fix")
+  })
+
+  test("doctor asks the model and Telegram, and says what each of them answers", async () => {
+    const directory = home("asked")
+    const server = http.createServer((request, response) => {
+      const { url = "" } = request
+      if (url.startsWith("/page/")) return response.setHeader("content-type", "text/html").end("<title>Sign in</title>")
+      if (url.startsWith("/bot1:known/"))
+        return response.end('{"ok":true,"result":{"id":1,"is_bot":true,"first_name":"B","username":"my_bot"}}')
+      return response.writeHead(401).end('{"ok":false,"error_code":401,"description":"Unauthorized"}')
+    })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const address = server.address()
+    const root = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`
+    await run(["model", "--provider", "openai-compatible", "--base-url", `${root}/page/v1`, "m", "--home", directory])
+    const doctor = async (env: { readonly [name: string]: string }) => {
+      const ran = await run(["doctor", "--home", directory], {
+        env: { API_SERVER_PORT: "0", TELEGRAM_API_ROOT: root, ...env }
+      })
+      return `${ran.code}\n${ran.stdout}`
+    }
+    const page = await doctor({ TELEGRAM_BOT_TOKEN: "garbage" })
+    expect(page).toMatch(/^1\n/)
+    expect(page).toMatch(
+      /PROBLEM model: openai-compatible\/m: .*not set up\.\n +→ .*an HTML page: Sign in.*MODEL_BASE_URL/
+    )
+    expect(page).toMatch(/PROBLEM telegram: .*shape.*\n.*BotFather/)
+    const refused = await doctor({ TELEGRAM_BOT_TOKEN: "1:revoked", HERMES_MODEL_BASE_URL: root })
+    expect(refused).toMatch(/PROBLEM model: .*did not accept the credentials.*\n.*HERMES_MODEL_API_KEY/)
+    expect(refused).toMatch(/PROBLEM telegram: .*401.*\n.*TELEGRAM_BOT_TOKEN/)
+    const good = await doctor({ TELEGRAM_BOT_TOKEN: "1:known", HERMES_MODEL_PROVIDER: "offline" })
+    expect(good).toMatch(/^0\n[\s\S]*ok {6}telegram: the token is @my_bot's/)
+    server.close()
+    server.closeAllConnections()
   })
 
   test("the log is shown from its end, foreign control characters left out", async () => {

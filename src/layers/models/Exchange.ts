@@ -120,6 +120,14 @@ const refusal = (
     })
   })
 
+/** Whatever serves web pages there is no model server, also when it is asked again. */
+const pageInstead = (origin: Failure.CallOrigin, pull: Pull): Effect.Effect<string> =>
+  Effect.map(
+    readBeginning(pull),
+    (text) =>
+      `Its base URL answers with ${Failure.detailOf(text.trimStart().startsWith("<") ? text : `<p>${text}`, origin.scrub)}, so no model is there. Set HERMES_MODEL_BASE_URL (model.base_url) to what stands before /chat/completions, such as http://127.0.0.1:11434/v1.`
+  )
+
 /** Sends the request; the exchange ends with the scope, whatever state it is in. */
 export const open = (options: {
   readonly client: HttpClient.HttpClient
@@ -139,6 +147,9 @@ export const open = (options: {
     )
     const source = yield* Stream.toPull(response.stream)
     const pull = bounded(origin, request, limits, source)
+    const page = /^\s*text\/html\b/i.test(response.headers["content-type"] ?? "")
+    if (page && (response.status === 404 || (response.status >= 200 && response.status < 300)))
+      return yield* Failure.certain(origin, "not_configured", yield* pageInstead(origin, pull))
     if (response.status >= 200 && response.status < 300)
       return { status: response.status, headers: response.headers, pull }
     const redirect = redirected(response.status, response.headers["location"])

@@ -9,7 +9,8 @@ import {
   ModelError,
   type ModelPart,
   type ModelRequest,
-  ModelRoute
+  ModelRoute,
+  type ModelTrouble
 } from "../../services/agent/ModelRoute.js"
 import { ModelRoutes } from "../../services/agent/ModelRoutes.js"
 import { type ModelBackend, Settings } from "../../services/operation/Settings.js"
@@ -47,7 +48,9 @@ export const make = (
   fallbacks: ReadonlyArray<ModelBackendService>,
   options: { readonly maxRetries: number }
 ): Effect.Effect<typeof ModelRoute.Service> =>
-  Effect.map(Ref.make<ReadonlyMap<number, number>>(new Map()), (cooling) => {
+  Effect.gen(function* () {
+    const cooling = yield* Ref.make<ReadonlyMap<number, number>>(new Map())
+    const trouble = yield* Ref.make<ModelTrouble | null>(null)
     const chain = [primary, ...fallbacks]
 
     const coolDown = (index: number, millis: number): Effect.Effect<void> =>
@@ -127,8 +130,12 @@ export const make = (
     return {
       primary: primary.name,
       contextWindow: primary.contextWindow,
+      trouble: Ref.get(trouble),
       stream: (request) =>
-        Stream.unwrap(Effect.map(start, (index) => ask(request, { index, retries: 0, failures: [] })))
+        Stream.unwrap(Effect.map(start, (index) => ask(request, { index, retries: 0, failures: [] }))).pipe(
+          Stream.tapError((error) => Effect.flatMap(Clock.currentTimeMillis, (at) => Ref.set(trouble, { at, error }))),
+          Stream.onDone(() => Ref.set(trouble, null))
+        )
     }
   })
 

@@ -1,17 +1,28 @@
 import { Clock, Effect, Layer, Ref } from "effect"
 import process from "node:process"
 import type { AdapterState } from "../../services/adapter/Adapter.js"
+import * as ModelProblem from "../../services/agent/ModelProblem.js"
+import type { ModelRoute } from "../../services/agent/ModelRoute.js"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import { Conversations } from "../../services/conversation/Conversations.js"
 import { Drain, type WorkItem, type WorkKind } from "../../services/operation/Drain.js"
-import { Health, type PlatformStatus, type WorkCounts } from "../../services/operation/Health.js"
+import { Health, type ModelStatus, type PlatformStatus, type WorkCounts } from "../../services/operation/Health.js"
 
 /** What only the program knows about itself. */
 export interface Facts {
   readonly version: string
   readonly jobs: Effect.Effect<{ readonly scheduled: number; readonly next: number | null }>
   readonly paused: Effect.Effect<boolean>
+  readonly model: Effect.Effect<ModelStatus>
 }
+
+/** How a model is, as the fact that the program gives. */
+export const modelOf = (route: typeof ModelRoute.Service): Effect.Effect<ModelStatus> =>
+  Effect.map(route.trouble, (trouble) => ({
+    provider: route.primary.provider,
+    name: route.primary.model,
+    trouble: trouble === null ? null : { at: trouble.at, text: ModelProblem.describe(trouble.error, 0).cause }
+  }))
 
 const countOf = (items: ReadonlyArray<WorkItem>, kind: WorkKind): number =>
   items.filter((item) => item.kind === kind).length
@@ -67,6 +78,7 @@ const make = (facts: Facts) =>
           pid: process.pid,
           memory: { rss, heapUsed, external },
           work: yield* work,
+          model: yield* facts.model,
           platforms: yield* platforms,
           conversations: yield* conversations.views
         }
@@ -81,6 +93,7 @@ const make = (facts: Facts) =>
             startedAt
           },
           work: yield* work,
+          model: yield* facts.model,
           platforms: yield* platforms,
           jobs: yield* facts.jobs,
           paused: yield* facts.paused

@@ -30,8 +30,11 @@ export class BotApiUnreachable extends Schema.TaggedError<BotApiUnreachable>()("
 
 export type BotApiError = BotApiRefused | BotApiUnreachable
 
-/** `api_root` is no address, or grammy is not installed. */
-export class BotApiUnusable extends Schema.TaggedError<BotApiUnusable>()("BotApiUnusable", { detail: Schema.String }) {
+/** The token or `api_root` cannot be one, or grammy is not installed. */
+export class BotApiUnusable extends Schema.TaggedError<BotApiUnusable>()("BotApiUnusable", {
+  detail: Schema.String,
+  remedy: Schema.String
+}) {
   override get message(): string {
     return this.detail
   }
@@ -60,12 +63,34 @@ const neverSeconds = 3600
 const rootOf = (apiRoot: string): Effect.Effect<string, BotApiUnusable> =>
   URL.canParse(apiRoot) && /^https?:$/.test(new URL(apiRoot).protocol)
     ? Effect.succeed(apiRoot.replace(/\/+$/, ""))
-    : Effect.fail(new BotApiUnusable({ detail: `"${apiRoot}" is no address of a Bot API server` }))
+    : Effect.fail(
+        new BotApiUnusable({
+          detail: `"${apiRoot}" is no address of a Bot API server`,
+          remedy: "check TELEGRAM_API_ROOT, or platforms.telegram.api_root, and restart the gateway"
+        })
+      )
+
+/** As @BotFather gives them: the bot's number, a colon, and what nobody else knows. */
+const tokenShape = /^\d+:[\w-]+$/
+
+const checked = (token: Redacted.Redacted): Effect.Effect<string, BotApiUnusable> =>
+  tokenShape.test(Redacted.value(token))
+    ? Effect.succeed(Redacted.value(token))
+    : Effect.fail(
+        new BotApiUnusable({
+          detail: "the bot token has not the shape of one, which is 123456789:AAE…",
+          remedy: "copy it again from @BotFather (/mybots) into TELEGRAM_BOT_TOKEN, and restart the gateway"
+        })
+      )
 
 /** Loads grammy, which nothing else does: who has no Telegram does not pay for it. */
 const grammy = Effect.tryPromise({
   try: () => import("grammy"),
-  catch: (error) => new BotApiUnusable({ detail: `grammy could not be loaded: ${String(error)}` })
+  catch: (error) =>
+    new BotApiUnusable({
+      detail: `grammy could not be loaded: ${String(error)}`,
+      remedy: "install hermes-effect again, and restart the gateway"
+    })
 })
 
 export const make = (options: {
@@ -73,6 +98,7 @@ export const make = (options: {
   readonly apiRoot: string
 }): Effect.Effect<BotApi, BotApiUnusable, Scope.Scope> =>
   Effect.gen(function* () {
+    const token = yield* checked(options.token)
     const apiRoot = yield* rootOf(options.apiRoot)
     const { Api, GrammyError, HttpError } = yield* grammy
     const fetch = yield* Transport.make(apiRoot)
@@ -82,7 +108,7 @@ export const make = (options: {
       // The client awaits `json()` of what this returns and nothing else.
       fetch: fetch as unknown as NonNullable<ApiClientOptions["fetch"]>
     }
-    const { raw } = new Api(Redacted.value(options.token), client)
+    const { raw } = new Api(token, client)
 
     const failureOf = (method: string, error: unknown): BotApiError => {
       if (error instanceof GrammyError) {

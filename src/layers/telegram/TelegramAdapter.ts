@@ -79,7 +79,7 @@ const make = (settings: TelegramSettings, token: Token) =>
     ).pipe(
       Effect.catchTag("BotApiUnusable", (error) =>
         Effect.gen(function* () {
-          const remedy = "check TELEGRAM_API_ROOT, or platforms.telegram.api_root, and restart the gateway"
+          const { remedy } = error
           yield* Ref.set(state, { _tag: "Failed", error: error.message, remedy })
           yield* Effect.logError(`telegram: ${error.message}; ${remedy}`)
           yield* Deferred.fail(

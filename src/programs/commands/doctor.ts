@@ -5,7 +5,7 @@ import { Effect, Schema } from "effect"
 import path from "node:path"
 import * as Checkup from "../../layers/node/Checkup.js"
 import { Config } from "../../services/operation/Config.js"
-import { type Provider, Settings, type SettingsShape } from "../../services/operation/Settings.js"
+import { Settings } from "../../services/operation/Settings.js"
 import { Care, Examine, type Fault, Mend, Repair, type RepairReport } from "../../services/state/Care.js"
 import { care } from "../care.js"
 import { megabytes } from "./backup.js"
@@ -13,8 +13,9 @@ import { file as databaseFile, keeping, withHome } from "./database.js"
 import { settled } from "./desk.js"
 import { Ended } from "./failure.js"
 import { Invocation } from "./invocation.js"
+import * as Live from "./live.js"
 import { answer } from "./output.js"
-import { running } from "./owner.js"
+import { type Gateway, running } from "./owner.js"
 import { ownerOnly } from "./ownerOnly.js"
 
 const { fine, finding } = Checkup
@@ -33,15 +34,6 @@ const Report = Schema.Struct({
   fixed: Schema.Array(Schema.String)
 })
 
-const needsKey: ReadonlySet<Provider> = new Set(["anthropic", "openai"])
-
-const model = ({ model }: SettingsShape): Checkup.Check =>
-  needsKey.has(model.provider) && model.apiKey === null
-    ? finding("model", `${model.provider} is set and no key for it`, "put the key into .env of the home")
-    : model.provider === "openai-compatible" && model.baseUrl === null
-      ? finding("model", "openai-compatible is set and no address", "set HERMES_MODEL_BASE_URL or model.base_url")
-      : fine("model", `${model.provider}/${model.model}`)
-
 /** What the settings say, and what hangs on them. */
 const configured = (home: string, gatewayRuns: boolean) =>
   Effect.gen(function* () {
@@ -56,7 +48,8 @@ const configured = (home: string, gatewayRuns: boolean) =>
             issues.map((issue) => `${issue.path}: ${issue.problem}`).join("; "),
             `correct it in ${file}; until then the default is used`
           ),
-      model(settings),
+      ...(yield* Live.models(settings)),
+      ...(yield* Live.telegram(settings)),
       gatewayRuns ? fine("port", `${host}:${port} is the gateway's`) : yield* Checkup.port(host, port),
       yield* Checkup.clock(home, settings.timezone)
     ]
@@ -114,8 +107,25 @@ const database = (file: string) =>
     )
   )
 
-const gatewayCheck = (running: { readonly address: { readonly url: string } } | null) =>
-  running === null ? fine("gateway", "none runs on this home") : fine("gateway", `runs at ${running.address.url}`)
+/** The gateway, and what it says of the platforms that it is not connected to. */
+const gatewayChecks = (running: Gateway | null): Effect.Effect<ReadonlyArray<Checkup.Check>> =>
+  running === null
+    ? Effect.succeed([fine("gateway", "none runs on this home")])
+    : Effect.match(running.status, {
+        onFailure: (error) => [finding("gateway", error.message, "restart the gateway")],
+        onSuccess: ({ platforms }) => [
+          fine("gateway", `runs at ${running.address.url}`),
+          ...platforms
+            .filter(({ state }) => state === "failed" || state === "reconnecting")
+            .map(({ name, state, error }) =>
+              finding(
+                `gateway ${name}`,
+                `${state}${error === null ? "" : `: ${error}`}`,
+                state === "failed" ? "put that right, then restart the gateway" : "it tries again by itself"
+              )
+            )
+        ]
+      })
 
 const examine = Effect.gen(function* () {
   const { home } = yield* Invocation
@@ -130,7 +140,7 @@ const examine = Effect.gen(function* () {
     yield* Checkup.permissions(home),
     ...(yield* configured(home, owner._tag === "Right" && owner.right !== null)),
     ...(stored ? yield* database(path.join(home, "state.db")) : [fine("database", "none yet")]),
-    ...(owner._tag === "Right" ? [gatewayCheck(owner.right)] : []),
+    ...(owner._tag === "Right" ? yield* gatewayChecks(owner.right) : []),
     yield* Checkup.room(home)
   ]
 })

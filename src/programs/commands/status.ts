@@ -2,24 +2,39 @@ import * as Command from "@effect/cli/Command"
 import { Effect } from "effect"
 import { version } from "../../services/operation/Version.js"
 import { GatewayStatus } from "../../services/operation/Health.js"
-import { answer, moment, table } from "./output.js"
+import { answer, moment, plain, table } from "./output.js"
 import { running } from "./owner.js"
 
 const nobody: GatewayStatus = {
   gateway: { running: false, pid: null, url: null, version, startedAt: null },
   work: { turns: 0, cron: 0, api: 0, delegates: 0, processes: 0 },
+  model: null,
   platforms: [],
   jobs: { scheduled: 0, next: null },
   paused: false
 }
 
-const lines = ({ gateway, work, platforms }: GatewayStatus): ReadonlyArray<string> =>
-  gateway.running
+const modelLines = ({ model }: GatewayStatus): ReadonlyArray<string> =>
+  model === null
+    ? []
+    : [
+        `Model: ${model.provider}/${model.name}${model.provider === "offline" ? ", the built-in assistant" : ""}.`,
+        ...(model.trouble === null
+          ? []
+          : [`  Its last answer failed (${moment(model.trouble.at)}): ${plain(model.trouble.text)}`])
+      ]
+
+const lines = (status: GatewayStatus): ReadonlyArray<string> => {
+  const { gateway, work, platforms, jobs, paused } = status
+  return gateway.running
     ? [
         `The gateway runs at ${gateway.url} (version ${gateway.version}, process ${gateway.pid}, since ${moment(gateway.startedAt)}).`,
         `Work: ${Object.entries(work)
           .map(([kind, count]) => `${count} ${kind}`)
           .join(", ")}.`,
+        `Jobs: ${jobs.scheduled} scheduled${jobs.next === null ? "" : `, the next one at ${moment(jobs.next)}`}.`,
+        ...(paused ? ["It is paused: no new turns and no jobs until `hermes unpause`."] : []),
+        ...modelLines(status),
         ...table(
           ["platform", "state", "problem"],
           platforms.map(({ name, state, error }) => [name, state, error ?? ""]),
@@ -27,6 +42,7 @@ const lines = ({ gateway, work, platforms }: GatewayStatus): ReadonlyArray<strin
         )
       ]
     : ["No gateway runs on this home: `hermes gateway run` starts one."]
+}
 
 export const command = Command.make("status", {}, () =>
   Effect.gen(function* () {

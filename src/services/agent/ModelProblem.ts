@@ -34,9 +34,24 @@ const tooLarge = (error: ModelError, messages: number): boolean =>
     messages > manyMessages &&
     (error.reason === "format_error" || error.reason === "server_error" || error.reason === "unknown"))
 
+/** Who speaks, as people call it. */
+const speakers: ReadonlyMap<string, string> = new Map([
+  ["anthropic", "Anthropic"],
+  ["openai", "OpenAI"],
+  ["openai-compatible", "The model's server"],
+  ["offline", "The offline assistant"],
+  ["scripted", "The scripted model"]
+])
+
+const speakerOf = (provider: string): string => speakers.get(provider) ?? provider
+
+/** In quotation marks, and a sentence of its own. */
+const quoted = (text: string): string => (/[.!?…]$/.test(text) ? `"${text}"` : `"${text}".`)
+
 /** What happened and what to do; `messages` is the number of rows that the model was sent. */
 export const describe = (error: ModelError, messages: number): ModelProblem => {
-  const said = error.detail === "" ? "" : ` It said: ${error.detail}`
+  const said = error.detail === "" ? "" : ` It said: ${quoted(error.detail)}`
+  const who = speakerOf(error.provider)
   if (tooLarge(error, messages))
     return {
       cause: `This session is too large for the model.${said}`,
@@ -45,69 +60,69 @@ export const describe = (error: ModelError, messages: number): ModelProblem => {
   const later = error.retryAfterMillis === null ? "later" : `in about ${aboutHowLong(error.retryAfterMillis)}`
   switch (error.reason) {
     case "not_configured":
-      return { cause: "No model is set up.", next: error.detail }
+      return { cause: "The model is not set up.", next: error.detail }
     case "auth":
       return {
-        cause: `${error.provider} did not accept the credentials.${said}`,
+        cause: `${who} did not accept the credentials.${said}`,
         next: `Check ${keyName(error.provider)} in the home's .env file, then restart the gateway.`
       }
     case "billing":
       return {
-        cause: `${error.provider} reports that there is no credit left.${said}`,
+        cause: `${who} reports that there is no credit left.${said}`,
         next: "Add credit or raise the limit there, or set another model."
       }
     case "rate_limit":
       return {
-        cause: `${error.provider} limits how much may be asked.${error.retryAfterMillis === null ? "" : ` The limit resets ${later}.`}${said}`,
+        cause: `${who} limits how much may be asked.${error.retryAfterMillis === null ? "" : ` The limit resets ${later}.`}${said}`,
         next: `Send your message again ${later}.`
       }
     case "overloaded":
       return {
-        cause: `${error.provider} is overloaded at the moment.${said}`,
+        cause: `${who} is overloaded at the moment.${said}`,
         next: `Send your message again ${error.retryAfterMillis === null ? "in a few minutes" : later}.`
       }
     case "server_error":
       return {
-        cause: `${error.provider} had an error of its own.${said}`,
+        cause: `${who} had an error of its own.${said}`,
         next: "Send your message again in a few minutes."
       }
     case "timeout":
       return {
-        cause: `${error.provider} did not answer in time.${said}`,
+        cause: `${who} did not answer in time.${said}`,
         next: "Send your message again. If it stays so, check that the model server is not stuck."
       }
     case "transport":
       return {
-        cause: `${error.provider} could not be reached.${said}`,
+        cause: `${who} could not be reached.${said}`,
         next: "Check the network and the model's base URL, then send your message again."
       }
     case "model_not_found":
       return {
-        cause: `${error.provider} does not know the model.${said}`,
+        cause: `${who} does not know the model.${said}`,
         next: "Set another one: `hermes model NAME`, or HERMES_MODEL."
       }
     case "content_policy_blocked":
       return {
-        cause: `${error.provider} refused to answer this because of its content policy.${said}`,
+        cause: `${who} refused to answer this because of its content policy.${said}`,
         next: "Put it in other words, or set another model."
       }
     case "provider_policy_blocked":
       return {
-        cause: `The privacy settings of your account at ${error.provider} leave no server for this model.${said}`,
+        cause: `The privacy settings of your account at ${who} leave no server for this model.${said}`,
         next: "Change them there, or set another model."
       }
     case "malformed_stream":
       return {
-        cause: `${error.provider} sent something that is not an answer.${said}`,
+        cause: `${who} sent something that is not an answer.${said}`,
         next: "Check the model's base URL, then send your message again."
       }
     case "format_error":
       return {
-        cause: `${error.provider} did not understand the request.${said}`,
+        cause: `${who} did not understand the request.${said}`,
         next: "Try another model, or start a fresh session with /new."
       }
     default:
-      return { cause: `${error.provider} could not answer.${said}`, next: "Send your message again." }
+      return { cause: `${who} could not answer.${said}`, next: "Send your message again." }
   }
 }
 

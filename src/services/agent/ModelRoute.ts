@@ -1,4 +1,4 @@
-import { Context, Schema, type Stream } from "effect"
+import { Context, type Effect, Schema, type Stream } from "effect"
 import type { Message } from "../session/Transcript.js"
 
 /** A tool as the model sees it; `parameters` is a JSON Schema. */
@@ -85,6 +85,12 @@ export interface ModelBackendService {
   readonly stream: (request: ModelRequest) => Stream.Stream<ModelPart, ModelError>
 }
 
+/** The last call that failed in the end. */
+export interface ModelTrouble {
+  readonly at: number
+  readonly error: ModelError
+}
+
 /** The model as the agent uses it: the configured backend, with retries and fallbacks behind. */
 export class ModelRoute extends Context.Tag("hermes/agent/ModelRoute")<
   ModelRoute,
@@ -92,5 +98,7 @@ export class ModelRoute extends Context.Tag("hermes/agent/ModelRoute")<
     readonly primary: BackendName
     readonly contextWindow: number
     readonly stream: (request: ModelRequest) => Stream.Stream<ModelPart, ModelError>
+    /** What is wrong with it; null when the last answer came whole, or nothing was asked yet. */
+    readonly trouble: Effect.Effect<ModelTrouble | null>
   }
 >() {}

@@ -22,6 +22,14 @@ export const PlatformStatus = Schema.Struct({
 })
 export type PlatformStatus = typeof PlatformStatus.Type
 
+/** The configured model, and what is wrong with it: null when its last answer came whole, or nothing was asked yet. */
+export const ModelStatus = Schema.Struct({
+  provider: Schema.String,
+  name: Schema.String,
+  trouble: Schema.NullOr(Schema.Struct({ at: Instant, text: Schema.String }))
+})
+export type ModelStatus = typeof ModelStatus.Type
+
 /** What `hermes status` shows (contract §2). */
 export const GatewayStatus = Schema.Struct({
   gateway: Schema.Struct({
@@ -32,6 +40,8 @@ export const GatewayStatus = Schema.Struct({
     startedAt: Schema.NullOr(Instant)
   }),
   work: WorkCounts,
+  /** Null where no gateway runs. */
+  model: Schema.NullOr(ModelStatus),
   platforms: Schema.Array(PlatformStatus),
   jobs: Schema.Struct({ scheduled: Schema.Int, next: Schema.NullOr(Instant) }),
   paused: Schema.Boolean
@@ -54,6 +64,7 @@ export const HealthDetail = Schema.Struct({
   pid: Schema.Int,
   memory: Schema.Struct({ rss: Schema.Number, heapUsed: Schema.Number, external: Schema.Number }),
   work: WorkCounts,
+  model: ModelStatus,
   platforms: Schema.Array(PlatformStatus),
   conversations: Schema.Array(
     Schema.Struct({

@@ -30,7 +30,8 @@ const model = Layer.unwrapEffect(
     return Layer.succeed(ModelRoute, {
       primary: name,
       ...Backend.make(name, 200_000, () => Ref.get(author)),
-      contextWindow: 200_000
+      contextWindow: 200_000,
+      trouble: Effect.succeed(null)
     })
   })
 )

@@ -307,7 +307,8 @@ export const backstage = (changes: Partial<SettingsShape["apiServer"]> = {}) =>
     HealthLayer.layer({
       version: "1.2.3",
       jobs: Effect.succeed({ scheduled: 0, next: null }),
-      paused: Effect.succeed(false)
+      paused: Effect.succeed(false),
+      model: Effect.succeed({ provider: "scripted", name: "script", trouble: null })
     }),
     admission,
     approvals,

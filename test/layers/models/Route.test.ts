@@ -44,6 +44,18 @@ describe("retries", () => {
     })
   )
 
+  it.effect("what went wrong in the end is kept until an answer comes whole", () =>
+    Effect.gen(function* () {
+      const first = yield* backend("first", [fail(failure("auth", { status: 401 })), say("a")])
+      const route = yield* Route.make(first, [], { maxRetries: 3 })
+      assert.isNull(yield* route.trouble)
+      yield* Effect.flip(collect(route, ask("hello")))
+      assert.strictEqual((yield* route.trouble)?.error.reason, "auth")
+      yield* collect(route, ask("hello"))
+      assert.isNull(yield* route.trouble)
+    })
+  )
+
   it.effect("three more tries after 2, 4 and 8 seconds, each up to half longer, then the error", () =>
     Effect.gen(function* () {
       const first = yield* backend(

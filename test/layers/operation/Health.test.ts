@@ -26,7 +26,8 @@ const conversations = Layer.succeed(
 const health = HealthLayer.layer({
   version: "9.9.9",
   jobs: Effect.succeed({ scheduled: 3, next: 60_000 }),
-  paused: Effect.succeed(true)
+  paused: Effect.succeed(true),
+  model: Effect.succeed({ provider: "offline", name: "offline", trouble: null })
 }).pipe(Layer.provideMerge(Layer.mergeAll(DrainLayer.layer, Registry.layer, conversations)))
 
 describe("Health", () => {

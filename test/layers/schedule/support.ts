@@ -65,6 +65,7 @@ const scripts = Layer.mock(Scripts, {
 export const model = Layer.succeed(ModelRoute, {
   primary: { provider: "openai", model: "gpt-5-mini" },
   contextWindow: 100_000,
+  trouble: Effect.succeed(null),
   stream: () => Effect.runSync(Effect.dieMessage("no model here"))
 })
 

@@ -68,6 +68,13 @@ export const Status = Schema.Struct({
     startedAt: time
   }),
   work: Schema.Struct({ turns: whole, cron: whole, api: whole, delegates: whole, processes: whole }),
+  model: Schema.NullOr(
+    Schema.Struct({
+      provider: Schema.String,
+      name: Schema.String,
+      trouble: Schema.NullOr(Schema.Struct({ at: Time, text: Schema.String }))
+    })
+  ),
   platforms: Schema.Array(
     Schema.Struct({ name: Schema.String, state: Schema.String, error: Schema.NullOr(Schema.String) })
   ),

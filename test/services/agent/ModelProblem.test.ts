@@ -19,6 +19,16 @@ describe("a model's failure in words (gateway.md 3.6)", () => {
     assert.include(said("not_configured", { detail: "Set HERMES_MODEL." }), "Set HERMES_MODEL.")
   })
 
+  it("is said of somebody by their name, and what they said is a sentence of its own", () => {
+    const said = (provider: string, detail: string) =>
+      text(describeError(error("server_error", { provider, detail }), 4))
+    assert.include(
+      said("openai-compatible", "boom"),
+      `The model's server had an error of its own. It said: "boom". Send`
+    )
+    assert.include(said("openai", "Try later."), `OpenAI had an error of its own. It said: "Try later." Send`)
+  })
+
   it("a 400 or 500 behind a long conversation points at its size", () => {
     for (const status of [400, 500]) {
       const reason = status === 400 ? "format_error" : "server_error"

@@ -352,7 +352,13 @@ describe("what goes wrong", () => {
     [
       "a page instead of an answer",
       { pieces: ["<html><head><title>Sign in</title></head></html>"], headers: { "content-type": "text/html" } },
-      "malformed_stream",
+      "not_configured",
+      null
+    ],
+    [
+      "a page that says there is nothing",
+      { status: 404, pieces: ["<html>not here</html>"], headers: { "content-type": "text/html" } },
+      "not_configured",
       null
     ],
     [
