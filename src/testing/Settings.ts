@@ -35,7 +35,9 @@ export const defaults = (home: string): SettingsShape => ({
     timeoutSeconds: 300,
     cronMode: "deny",
     singleQueryMode: "deny",
-    unattendedMode: "deny"
+    unattendedMode: "deny",
+    deny: [],
+    allowlist: []
   },
   terminal: { timeoutSeconds: 180, envPassthrough: [], workingDirectory: home },
   conversation: {

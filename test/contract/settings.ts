@@ -25,7 +25,9 @@ export const layer = Layer.succeed(Settings, {
     timeoutSeconds: 300,
     cronMode: "deny",
     singleQueryMode: "deny",
-    unattendedMode: "deny"
+    unattendedMode: "deny",
+    deny: [],
+    allowlist: []
   },
   terminal: { timeoutSeconds: 180, envPassthrough: [], workingDirectory: null },
   conversation: {

@@ -174,7 +174,7 @@ describe("beside a running gateway", () => {
   test("questions are asked in the terminal and answered there", async () => {
     const place = home("place")
     mkdirSync(place)
-    const input = "run: touch yes; echo made\nyes\nrun: touch no; echo made\n\n"
+    const input = "run: sh -c 'touch yes; echo made'\nyes\nrun: sh -c 'touch no; echo made'\n\n"
     const { code, stdout } = await run(["chat", "--home", directory()], { input, cwd: place })
     expect(code).toBe(0)
     expect(stdout).toContain(`in the gateway at ${gateway?.url}`)
@@ -184,10 +184,10 @@ describe("beside a running gateway", () => {
 
   test("a marker goes along: the turn that the API enters is cron's (decision 6)", async () => {
     const env = { HERMES_CRON_SESSION: "1", HERMES_CRON_JOB_ID: "job_7" }
-    const answered = await run(["chat", "-z", "run: touch here; echo done", "--home", directory()], { env })
+    const answered = await run(["chat", "-z", "run: sh -c 'touch here; echo done'", "--home", directory()], { env })
     expect(answered.stdout).toContain("cron_mode")
     // The control: without it the question is one that nobody was there for.
-    const plain = await hermes("chat", "-z", "run: touch here; echo done")
+    const plain = await hermes("chat", "-z", "run: sh -c 'touch here; echo done'")
     expect(plain.stdout).toContain("single_query_mode")
   })
 
@@ -248,7 +248,7 @@ test("a gateway that starts leaves the turn of a chat beside it alone", async ()
   let second: Started | undefined
   const { code, stdout } = await run(["chat", "--home", directory], {
     steps: [
-      { says: "a job's output", then: (child) => child.stdin?.write("run: sleep 8; echo finished\ny\n") },
+      { says: "a job's output", then: (child) => child.stdin?.write("run: sh -c 'sleep 8; echo finished'\ny\n") },
       {
         says: "[y/N] y",
         then: (child) =>

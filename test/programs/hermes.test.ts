@@ -103,7 +103,7 @@ describe("chat without a gateway", () => {
       stdout: "```\nthere\n```\n",
       stderr: ""
     })
-    const refused = await run(["chat", "-z", "run: touch here; echo done", "--home", directory], { cwd: home(".") })
+    const refused = await run(["chat", "-z", "run: sh -c 'touch here; echo done'", "--home", directory], { cwd: home(".") })
     expect(refused.stdout).toContain("single_query_mode")
     expect(existsSync(home("here"))).toBe(false)
   })
@@ -111,7 +111,7 @@ describe("chat without a gateway", () => {
   test("a marker in its environment is kept: its turn is cron's and refused what cron is refused", async () => {
     const directory = home("marked")
     const env = { HERMES_CRON_SESSION: "1", HERMES_CRON_JOB_ID: "job_7", HERMES_SESSION_PLATFORM: "" }
-    const answered = await run(["chat", "-z", "run: touch here; echo done", "--home", directory], { env })
+    const answered = await run(["chat", "-z", "run: sh -c 'touch here; echo done'", "--home", directory], { env })
     expect(answered.stdout).toContain("cron_mode")
     const [turn] = await rows<{ marker: string }>(directory, "SELECT marker FROM turns")
     expect(JSON.parse(turn?.marker ?? "")).toMatchObject({ _tag: "Cron", job: "job_7" })
@@ -121,11 +121,11 @@ describe("chat without a gateway", () => {
     const directory = home("piped")
     const place = home("place")
     mkdirSync(place)
-    const input = "run: touch yes; echo made\ny\nrun: touch no; echo made\nn\n/bogus\n/sessions\n/exit\nnever said\n"
+    const input = "run: sh -c 'touch yes; echo made'\ny\nrun: sh -c 'touch no; echo made'\nn\n/bogus\n/sessions\n/exit\nnever said\n"
     const { code, stdout } = await run(["chat", "--home", directory], { input, cwd: place })
     expect(code).toBe(0)
     expect(stdout).toContain("a job's output stays local")
-    expect(stdout).toContain("→ terminal touch yes; echo made")
+    expect(stdout).toContain("→ terminal sh -c 'touch yes; echo made'")
     expect(stdout.match(/Allow it, once\? \[y\/N\] [yn]/g)).toHaveLength(2)
     expect(stdout).toContain("I don't know /bogus")
     expect([existsSync(path.join(place, "yes")), existsSync(path.join(place, "no"))]).toEqual([true, false])
@@ -134,7 +134,7 @@ describe("chat without a gateway", () => {
 
   test("an open question at the end of the input is a no", async () => {
     const directory = home("unanswered")
-    const { code, stdout } = await run(["chat", "--home", directory], { input: "run: touch /tmp/never; date\n" })
+    const { code, stdout } = await run(["chat", "--home", directory], { input: "run: sh -c 'touch /tmp/never; date'\n" })
     expect(code).toBe(0)
     expect(stdout).toContain("[y/N] n")
   })
@@ -143,7 +143,7 @@ describe("chat without a gateway", () => {
     const directory = home("interrupted")
     const { code, stdout } = await run(["chat", "--home", directory], {
       steps: [
-        { says: "a job's output", then: (child) => child.stdin?.write("run: sleep 60; echo late\ny\n") },
+        { says: "a job's output", then: (child) => child.stdin?.write("run: sh -c 'sleep 60; echo late'\ny\n") },
         { says: "[y/N] y", then: (child) => setTimeout(() => child.kill("SIGINT"), 1_000) },
         { says: "(interrupted)", then: (child) => child.stdin?.end("run: echo after\n") }
       ]

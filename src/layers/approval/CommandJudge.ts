@@ -1,27 +1,41 @@
 import { FileSystem } from "@effect/platform"
-import { Effect, Either, Layer } from "effect"
+import { Effect, Layer } from "effect"
+import { realpathSync } from "node:fs"
 import * as path from "node:path"
 import type { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
-import { allow, ask, CommandJudge, type Verdict } from "../../services/approval/CommandJudge.js"
+import { CommandJudge, type Verdict } from "../../services/approval/CommandJudge.js"
+import * as CommandLine from "../../services/approval/CommandLine.js"
+import * as CommandVerdict from "../../services/approval/CommandVerdict.js"
 import * as ForbiddenCommand from "../../services/approval/ForbiddenCommand.js"
-import { type Homes, holdsProtected, reading } from "../../services/approval/ProtectedPath.js"
-import * as ReadOnlyCommand from "../../services/approval/ReadOnlyCommand.js"
+import type { Homes } from "../../services/approval/ProtectedPath.js"
 import { Settings } from "../../services/operation/Settings.js"
+import * as BashTree from "../judge/BashTree.js"
 import * as Directory from "../node/process/Directory.js"
 import * as RealPath from "../node/RealPath.js"
 
-/** The owner's configuration of a work tree counts; one that a directory brings along as a bare repository does not. */
-const inWorkTree = (directory: string): Effect.Effect<boolean, never, FileSystem.FileSystem> =>
-  Effect.gen(function* () {
-    const fs = yield* FileSystem.FileSystem
-    const has = (name: string) => Effect.orElseSucceed(fs.exists(path.join(directory, name)), () => false)
-    if (yield* has(".git")) return true
-    if ((yield* has("HEAD")) && (yield* has("objects"))) return false
-    const parent = path.dirname(directory)
-    return parent === directory ? true : yield* inWorkTree(parent)
-  })
+/** As `RealPath.follow`, at once: a judgement looks at many words, most of which are no files. */
+const follow = (file: string): string => {
+  for (let known = file, rest = ""; ;) {
+    try {
+      return path.join(realpathSync.native(known), rest)
+    } catch {
+      const parent = path.dirname(known)
+      if (parent === known) return file
+      rest = path.join(path.basename(known), rest)
+      known = parent
+    }
+  }
+}
 
-/** The judge of this version: what is forbidden is found by its words, what is read-only by a list, everything else asks. */
+/** Looking at commands takes a fraction of this; only a text made to take long does not. */
+const decisionMillis = 10
+
+const lateAfter = (millis: number, now: () => number): (() => boolean) => {
+  const from = now()
+  return () => now() - from > millis
+}
+
+/** Commands are read as a shell would read them, and judged by what they would do (decision 26). */
 export const layer: Layer.Layer<CommandJudge, never, FileSystem.FileSystem | Settings | AmbientEnvironment> =
   Layer.effect(
     CommandJudge,
@@ -29,58 +43,53 @@ export const layer: Layer.Layer<CommandJudge, never, FileSystem.FileSystem | Set
       const fs = yield* FileSystem.FileSystem
       const settings = yield* Settings
       const person = yield* RealPath.personHome
+      const parser = yield* BashTree.make
       const real = (file: string) => Effect.provideService(RealPath.follow(file), FileSystem.FileSystem, fs)
       const homes: Homes = { agent: yield* real(settings.home), person: yield* real(person) }
+      const lists: CommandVerdict.Lists = { deny: settings.approvals.deny, allow: settings.approvals.allowlist }
 
-      const judgePath = (command: ReadOnlyCommand.ReadOnlyCommand, directory: string, written: string) =>
-        Effect.gen(function* () {
-          const file = yield* real(path.resolve(directory, written))
-          if (!ReadOnlyCommand.isInside(directory, file))
-            return ask("path", `\`${written}\` leads outside of the working directory`)
-          const verdict = command.reads ? reading(file, homes) : allow
-          if (verdict.verdict !== "allow") return verdict
-          if (command.reads && command.descends && holdsProtected(file, homes))
-            return ask("protected", `\`${written}\` holds files that are not the agent's`)
-          if (command.filesOnly) {
-            const kind = yield* Effect.option(fs.stat(file))
-            if (kind._tag === "Some" && kind.value.type === "Directory")
-              return ask("path", `\`${written}\` is a directory, whose links would be followed`)
-          }
-          return allow
-        })
-
-      const judgeReadOnly = (command: ReadOnlyCommand.ReadOnlyCommand, directory: string): Effect.Effect<Verdict> =>
-        Effect.gen(function* () {
-          if (command.name.startsWith("git ") && !(yield* inWorkTree(directory)))
-            return ask(
-              "git-bare",
-              "the directory is a repository without a work tree, whose configuration can run commands"
-            )
-          if (directory === path.parse(directory).root && command.paths.length > 0)
-            return ask("path", "the working directory is the whole disk")
-          for (const written of command.paths) {
-            const verdict = yield* judgePath(command, directory, written)
-            if (verdict.verdict !== "allow") return verdict
-          }
-          return allow
-        }).pipe(Effect.provideService(FileSystem.FileSystem, fs))
+      const unread = (
+        command: string,
+        around: ForbiddenCommand.Surroundings,
+        text: string
+      ): ReadonlyArray<CommandLine.Found> => {
+        const forbidden = ForbiddenCommand.scan(command, around)
+        return [
+          { verdict: "ask", rule: "judge", text, command: null },
+          ...forbidden.reasons.map((reason) => ({ verdict: "never" as const, ...reason, command: null }))
+        ]
+      }
 
       return CommandJudge.of({
-        judge: (command, { cron, workingDirectory }) =>
+        judge: (command, { cron, unattended, workingDirectory }) =>
           Effect.gen(function* () {
-            const directory = yield* real(workingDirectory)
-            const forbidden = ForbiddenCommand.scan(command, {
-              homes,
-              workingDirectory: directory,
-              port: settings.apiServer.port,
-              cron
-            })
-            if (forbidden.verdict === "never") return forbidden
+            const directory = follow(workingDirectory)
+            const around = { homes, workingDirectory: directory, port: settings.apiServer.port, cron }
+            const parse = yield* Effect.either(parser)
+            const clock = yield* Effect.clock
+            const now = () => Number(clock.unsafeCurrentTimeNanos()) / 1e6
+            const judged =
+              parse._tag === "Left"
+                ? { found: unread(command, around, parse.left.message), commands: [] }
+                : CommandLine.judge(command, {
+                    ...around,
+                    parse: parse.right(now),
+                    follow,
+                    late: lateAfter(decisionMillis, now)
+                  })
+            const found = [...judged.found]
             if (!Directory.isUsable(directory))
-              return ask("workdir", `${workingDirectory} cannot be entered, so the command would run elsewhere`)
-            const parsed = ReadOnlyCommand.parse(command, workingDirectory)
-            if (Either.isLeft(parsed)) return { verdict: "ask", reasons: [parsed.left] } satisfies Verdict
-            return yield* judgeReadOnly(parsed.right, directory)
+              found.push({
+                verdict: "ask",
+                rule: "workdir",
+                text: `${workingDirectory} cannot be entered, so the command would run elsewhere`,
+                command: null
+              })
+            return CommandVerdict.of(
+              { source: command, found, commands: judged.commands },
+              lists,
+              unattended ?? cron
+            ) satisfies Verdict
           }).pipe(Effect.withSpan("CommandJudge.judge"))
       })
     })

@@ -205,7 +205,9 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
       timeoutSeconds: value(keys.approvalTimeout),
       cronMode: value(keys.cronMode),
       singleQueryMode: value(keys.singleQueryMode),
-      unattendedMode: value(keys.unattendedMode)
+      unattendedMode: value(keys.unattendedMode),
+      deny: value(keys.denyList),
+      allowlist: value(keys.commandAllowlist)
     },
     terminal: {
       timeoutSeconds: value(keys.terminalTimeout),

@@ -7,7 +7,7 @@ import * as Tool from "../../services/agent/Tool.js"
 import { ToolRegistry } from "../../services/agent/Toolbox.js"
 import type { Approvals } from "../../services/approval/Approval.js"
 import { ask, CommandJudge } from "../../services/approval/CommandJudge.js"
-import { isInside } from "../../services/approval/ReadOnlyCommand.js"
+import { isInside } from "../../services/approval/ProtectedPath.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { Shell, type ShellOutcome } from "../../services/shell/Shell.js"
 import * as AgentPath from "./AgentPath.js"
@@ -29,8 +29,8 @@ const Parameters = Schema.Struct({
 })
 
 const description =
-  "Runs a shell command in the foreground and gives its output and exit code. A simple command that only reads inside the working directory runs at once; " +
-  "everything else asks the person first. Long output is shortened in the middle. For files prefer read_file, write_file and search_files."
+  "Runs a shell command in the foreground and gives its output and exit code. What could destroy, leak or change the system asks the person first, and so does " +
+  "what hides what it would run. Long output is shortened in the middle. For files prefer read_file, write_file and search_files."
 
 const told = (outcome: ShellOutcome): string =>
   [
@@ -43,7 +43,7 @@ const told = (outcome: ShellOutcome): string =>
     .filter((part) => part !== "")
     .join("\n") || "[no output]"
 
-/** `terminal`: foreground only; whatever is not surely read-only asks (decisions 28 and 29). */
+/** `terminal`: foreground only; what the judge finds asks (decisions 26, 28 and 29). */
 export const layer: Layer.Layer<
   never,
   never,
@@ -72,7 +72,8 @@ export const layer: Layer.Layer<
             const workingDirectory = args.workdir === undefined ? directory : yield* paths.absolute(args.workdir)
             const judged = yield* judge.judge(args.command, {
               workingDirectory,
-              cron: CronMarker.isCron(turn.marker)
+              cron: CronMarker.isCron(turn.marker),
+              unattended: CronMarker.isCron(turn.marker) || turn.presence._tag === "Nobody"
             })
             const inside = isInside(
               (yield* paths.resolve(directory)).real,

@@ -27,6 +27,8 @@ export class CommandJudge extends Context.Tag("hermes/approval/CommandJudge")<
         readonly workingDirectory: string
         /** Is the asking turn a cron run's? */
         readonly cron: boolean
+        /** Is nobody there to ask? As `cron` when left out. */
+        readonly unattended?: boolean
       }
     ) => Effect.Effect<Verdict>
   }

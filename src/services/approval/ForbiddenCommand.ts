@@ -1,12 +1,12 @@
 /**
  * What no yes allows: the agent answering for its owner (decision 29). A scan of the words of a text, whatever quotes,
  * escapes, wrappers or shells they stand in; it would rather refuse a harmless mention than miss a use. It is not the
- * only guard: everything that is not read-only asks, and the `hermes` command itself refuses inside a turn.
+ * first guard: it reads what the syntax tree's rules asked about or could not read, and code of other languages. The
+ * `hermes` command itself refuses inside a turn as well.
  */
 import * as path from "node:path/posix"
 import { allow, never, type Verdict } from "./CommandJudge.js"
-import { type Homes, isAgentSecret, isOwn, isSecretOfHome, workspaceOf } from "./ProtectedPath.js"
-import { isInside } from "./ReadOnlyCommand.js"
+import { type Homes, isAgentSecret, isInside, isOwn, isSecretOfHome, workspaceOf } from "./ProtectedPath.js"
 
 export interface Surroundings {
   readonly homes: Homes
@@ -18,7 +18,7 @@ export interface Surroundings {
 }
 
 /** The text without what only hides its letters: escapes, quotes, joined lines, terminal sequences, look-alike letters. */
-const bare = (command: string, homes: Homes): string =>
+export const bare = (command: string, homes: Homes): string =>
   command
     .normalize("NFKC")
     // eslint-disable-next-line no-control-regex -- terminal sequences are what is looked for
@@ -106,10 +106,11 @@ const callsGateway = (text: string, all: ReadonlyArray<string>, port: number): V
 export const scan = (command: string, around: Surroundings): Verdict => {
   const text = bare(command, around.homes)
   const all = tokens(text)
+  const once = [...new Set(all)]
   for (const verdict of [
     ownerAnswers(all, around.cron),
-    touchesSecrets(text, all, around),
-    callsGateway(text, all, around.port)
+    touchesSecrets(text, once, around),
+    callsGateway(text, once, around.port)
   ])
     if (verdict.verdict === "never") return verdict
   return allow

@@ -4,7 +4,6 @@
  */
 import * as path from "node:path/posix"
 import { allow, ask, never, type Verdict } from "./CommandJudge.js"
-import { isInside } from "./ReadOnlyCommand.js"
 
 export interface Homes {
   /** The agent's home, where its key and database are. */
@@ -12,6 +11,16 @@ export interface Homes {
   /** The person's home directory. */
   readonly person: string
 }
+
+const normal = (file: string): string => (/\/\/|\/\.{1,2}(?:\/|$)|.\/$/.test(file) ? path.resolve(file) : file)
+
+/** Does `child` lie in `parent` or is it the same? Both absolute. */
+export const isInside = (parent: string, child: string): boolean => lies(normal(parent), normal(child))
+
+const lies = (parent: string, child: string): boolean =>
+  parent === "/"
+    ? child.startsWith("/")
+    : child.startsWith(parent) && (child.length === parent.length || child.charAt(parent.length) === "/")
 
 /** Where the agent works when nothing else is set: in its home, and yet no part of what rules it. */
 export const workspaceOf = (homes: Homes): string => path.join(homes.agent, "workspace")
@@ -85,12 +94,66 @@ const systemPlaces = [
   "/System"
 ]
 
-const under = (base: string, places: ReadonlyArray<string>, file: string): boolean =>
-  places.some((place) => isInside(fold(path.join(base, place)), fold(file)))
+/** The places above as absolute paths, each in lower case as well. */
+export interface Places {
+  readonly person: string
+  readonly agent: string
+  readonly workspace: string
+  readonly secrets: ReadonlyArray<string>
+  readonly credentials: ReadonlyArray<string>
+  readonly starts: ReadonlyArray<string>
+  readonly system: ReadonlyArray<string>
+  readonly folded: {
+    readonly agent: string
+    readonly workspace: string
+    readonly credentials: ReadonlyArray<string>
+    readonly starts: ReadonlyArray<string>
+    readonly system: ReadonlyArray<string>
+  }
+}
+
+const made = new WeakMap<Homes, Places>()
+
+export const places = (homes: Homes): Places => {
+  const known = made.get(homes)
+  if (known !== undefined) return known
+  const agent = normal(homes.agent)
+  const person = normal(homes.person)
+  const below = (names: ReadonlyArray<string>): ReadonlyArray<string> => names.map((name) => path.join(person, name))
+  const workspace = workspaceOf(homes)
+  const credentials = below(credentialPlaces)
+  const starts = below(startPlaces)
+  const all: Places = {
+    person,
+    agent,
+    workspace,
+    secrets: [".env", "key", "api.key", "state.db", "state.db-wal", "state.db-shm", "gateway.lock"].map((name) =>
+      path.join(agent, name)
+    ),
+    credentials,
+    starts,
+    system: systemPlaces,
+    folded: {
+      agent: fold(agent),
+      workspace: fold(workspace),
+      credentials: credentials.map(fold),
+      starts: starts.map(fold),
+      system: systemPlaces.map(fold)
+    }
+  }
+  made.set(homes, all)
+  return all
+}
+
+/** `file` in lower case. */
+const under = (places: ReadonlyArray<string>, file: string): boolean => places.some((place) => lies(place, file))
 
 /** Is it the agent's home's own, and not a place in there that is made for work? */
-export const isOwn = (file: string, homes: Homes): boolean =>
-  isInside(fold(homes.agent), fold(file)) && !isInside(fold(workspaceOf(homes)), fold(file))
+export const isOwn = (file: string, homes: Homes): boolean => {
+  const { folded } = places(homes)
+  const own = fold(normal(file))
+  return lies(folded.agent, own) && !lies(folded.workspace, own)
+}
 
 /** One of the home's secrets or state, wherever in the home; what is called so in the workspace is a project's. */
 export const isAgentSecret = (file: string, homes: Homes): boolean => isOwn(file, homes) && isSecretOfHome(file)
@@ -101,30 +164,33 @@ const processSecrets = /^\/proc\/[^/]+\/(task\/[^/]+\/)?(environ|mem|maps|auxv|f
 export const reading = (file: string, homes: Homes): Verdict => {
   if (processSecrets.test(file)) return never("process-memory", `${file} shows the secrets of a running process`)
   if (isAgentSecret(file, homes)) return never("agent-secret", `${file} holds the agent's own secrets or state`)
-  if (under(homes.person, credentialPlaces, file)) return ask("credentials", `${file} is in a place for credentials`)
+  if (under(places(homes).folded.credentials, fold(normal(file))))
+    return ask("credentials", `${file} is in a place for credentials`)
   return allow
 }
 
 /** May the agent write this file? */
 export const writing = (file: string, homes: Homes): Verdict => {
+  const own = fold(normal(file))
+  const { folded } = places(homes)
   if (isOwn(file, homes)) {
-    const inHome = path.relative(fold(homes.agent), fold(file))
+    const inHome = path.relative(folded.agent, own)
     if (isSecretOfHome(file) || inHome === "config.yaml")
       return never("agent-secret", `${file} decides what the agent may do`)
     return inHome.startsWith("cache/") ? allow : ask("agent-home", `${file} is in the agent's own home`)
   }
-  if (under(homes.person, credentialPlaces, file)) return ask("credentials", `${file} is in a place for credentials`)
-  if (under(homes.person, startPlaces, file))
-    return ask("start-file", `${file} is run when a person or a program starts`)
-  if (under("/", systemPlaces, file)) return ask("system", `${file} belongs to the system`)
-  const names = fold(file).split("/")
+  if (under(folded.credentials, own)) return ask("credentials", `${file} is in a place for credentials`)
+  if (under(folded.starts, own)) return ask("start-file", `${file} is run when a person or a program starts`)
+  if (under(folded.system, own)) return ask("system", `${file} belongs to the system`)
+  const names = own.split("/")
   if (names.includes(".git")) return ask("git-internals", `${file} can make git run commands`)
   if (/^\.env(\.|$)/.test(names.at(-1) ?? "")) return ask("project-secrets", `${file} is a file of secrets`)
   return allow
 }
 
 /** Could reading everything below `directory` touch a file that {@link reading} does not allow? */
-export const holdsProtected = (directory: string, homes: Homes): boolean =>
-  [homes.agent, ...credentialPlaces.map((place) => path.join(homes.person, place)), "/proc"].some((place) =>
-    isInside(fold(directory), fold(place))
-  ) || isOwn(directory, homes)
+export const holdsProtected = (directory: string, homes: Homes): boolean => {
+  const { folded } = places(homes)
+  const own = fold(normal(directory))
+  return [folded.agent, ...folded.credentials, "/proc"].some((place) => lies(own, place)) || isOwn(directory, homes)
+}

@@ -293,7 +293,7 @@ export const keys = {
     path: "approvals.mode",
     schema: ApprovalMode,
     fallback: "manual",
-    doc: "manual: ask before anything that is not read-only; off: never ask",
+    doc: "manual: ask before anything dangerous; off: never ask",
     example: "manual"
   }),
   approvalTimeout: key({
@@ -323,6 +323,21 @@ export const keys = {
     fallback: "deny",
     doc: "the same for requests to the HTTP API",
     example: "deny"
+  }),
+  denyList: key({
+    path: "approvals.deny",
+    schema: Names,
+    fallback: [],
+    refused: ["*"],
+    doc: "patterns of commands that are never run, whoever says yes",
+    example: '["git push *", "*prod*"]'
+  }),
+  commandAllowlist: key({
+    path: "command_allowlist",
+    schema: Names,
+    fallback: [],
+    doc: "what is not asked about: a rule's name, a whole line, or a pattern of single commands",
+    example: '["git push *"]'
   }),
   terminalTimeout: key({
     path: "terminal.timeout",

@@ -94,6 +94,10 @@ export interface SettingsShape {
     readonly cronMode: "deny" | "approve"
     readonly singleQueryMode: "deny" | "approve"
     readonly unattendedMode: "deny" | "approve"
+    /** Patterns of command lines that are never run, whoever says yes. */
+    readonly deny: ReadonlyArray<string>
+    /** What is not asked about, in cron neither (`command_allowlist`). */
+    readonly allowlist: ReadonlyArray<string>
   }
   readonly terminal: {
     readonly timeoutSeconds: number

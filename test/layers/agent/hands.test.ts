@@ -76,7 +76,7 @@ const answer = (key: string, approve: boolean) =>
     approvals.answer({ sessionKey: key, id: null, approve, reason: null, by: "ada" })
   )
 
-const facts = "env | grep -E '^HERMES_(SESSION_CHAT_ID|SESSION_KEY|CRON_SESSION)' | sort"
+const facts = "eval env | grep -E '^HERMES_(SESSION_CHAT_ID|SESSION_KEY|CRON_SESSION)' | sort"
 
 describe("a command of the model", () => {
   it.live("is asked about in its own chat and runs as its own turn, two at a time", () =>
@@ -112,12 +112,12 @@ describe("a command of the model", () => {
       const child = Turn.delegate({ id: Turn.TurnId.make("child"), sessionKey: "child", sessionId: "s" })
       const file = path.join(person, "made")
       for (const rows of [
-        yield* Turn.enter(marked)(call(`touch ${file}`)),
-        yield* Turn.enter(marked)(child(call(`touch ${file}`)))
+        yield* Turn.enter(marked)(call(`sh -c 'touch ${file}'`)),
+        yield* Turn.enter(marked)(child(call(`sh -c 'touch ${file}'`)))
       ])
         expect(rows[0]).toMatchObject({ disposition: "error", text: expect.stringContaining("Nobody is there") })
       expect(existsSync(file)).toBe(false)
-      const unmarked = yield* Effect.fork(Turn.enter(turn("a"))(child(call(`touch ${file}`))))
+      const unmarked = yield* Effect.fork(Turn.enter(turn("a"))(child(call(`sh -c 'touch ${file}'`))))
       yield* question("key:a")
       yield* answer("key:a", true)
       expect((yield* Fiber.join(unmarked))[0]).toMatchObject({ disposition: "ok" })
@@ -132,7 +132,7 @@ describe("a command of the model", () => {
       const rows: Array<ToolResult> = []
       const fiber = yield* Effect.fork(
         Turn.enter(turn("a"))(
-          run([{ id: "c", name: "terminal", arguments: JSON.stringify({ command: `touch ${file}; sleep 60` }) }], {
+          run([{ id: "c", name: "terminal", arguments: JSON.stringify({ command: `sh -c 'touch ${file}; sleep 60'` }) }], {
             advance: () => Effect.void,
             store: (result) => Effect.sync(() => void rows.push(result))
           })

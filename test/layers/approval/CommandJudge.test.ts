@@ -1,4 +1,4 @@
-import { describe, it } from "@effect/vitest"
+import { layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -22,15 +22,15 @@ for (const directory of [
 for (const file of [".env", "key", "state.db", "config.yaml"]) writeFileSync(path.join(agent, file), "secret")
 writeFileSync(path.join(person, ".ssh", "id"), "secret")
 writeFileSync(path.join(project, "a.txt"), "a")
-mkdirSync(path.join(project, ".git"))
-for (const entry of ["HEAD", "objects", "refs"]) mkdirSync(path.join(project, "bare", entry), { recursive: true })
 symlinkSync(path.join(person, "other"), path.join(project, "out"))
 symlinkSync(path.join(agent, ".env"), path.join(project, "innocent.txt"))
 symlinkSync("/nonexistent/place", path.join(project, "dangling"))
+symlinkSync(path.join(person, ".ssh"), path.join(project, "keys"))
+symlinkSync("/etc", path.join(project, "systems"))
 symlinkSync(path.join(project, "src"), path.join(project, "within"))
 symlinkSync(project, path.join(person, "link"))
 
-const layer = Layer.provide(
+const tools = Layer.provide(
   CommandJudgeLayer.layer,
   Layer.mergeAll(ambient({ HOME: person }), settingsLayer(agent), files)
 )
@@ -39,22 +39,23 @@ const judge = (command: string, workingDirectory = project, cron = false) =>
   Effect.map(
     Effect.flatMap(CommandJudge, (service) => service.judge(command, { workingDirectory, cron })),
     ({ reasons, verdict }) => [verdict, reasons[0]?.rule ?? null]
-  ).pipe(Effect.provide(layer))
+  )
 
-describe("a command is judged by where its paths really lead", () => {
+layer(tools)("a command is judged by where its paths really lead", (it) => {
   it.effect.each([
     ["cat a.txt", "allow", null],
     ["cat src/new.txt", "allow", null],
-    ["ls within", "allow", null],
-    ["git status", "allow", null],
-    ["diff a.txt src/inner/b", "allow", null],
-    ["cat out/x", "ask", "path"],
-    ["ls out", "ask", "path"],
-    ["cat dangling", "ask", "path"],
-    ["find out", "ask", "path"],
-    ["cat innocent.txt", "ask", "path"],
-    ["diff src within", "ask", "path"],
-    ["rm a.txt", "ask", "command"],
+    ["cat out/x", "allow", null],
+    ["cat innocent.txt", "never", "agent-secret"],
+    ["cat < innocent.txt", "never", "agent-secret"],
+    ["cp innocent.txt b", "never", "agent-secret"],
+    ["cat keys/id", "ask", "credentials"],
+    ["echo x > keys/id", "ask", "credentials"],
+    ["ls keys", "allow", null],
+    ["echo x > dangling", "allow", null],
+    ["echo x > systems/hosts", "ask", "system"],
+    ["rm a.txt", "allow", null],
+    ["rm -r src", "ask", "recursive-delete"],
     ["cat ../.hermes-effect/.env", "never", "agent-secret"],
     [`cat ${agent}/key`, "never", "agent-secret"],
     ["hermes approvals approve x", "never", "approvals"]
@@ -65,14 +66,15 @@ describe("a command is judged by where its paths really lead", () => {
   it.effect("also when the working directory is a link", () =>
     Effect.gen(function* () {
       expect(yield* judge("cat a.txt", path.join(person, "link"))).toEqual(["allow", null])
-      expect(yield* judge("cat innocent.txt", path.join(person, "link"))).toEqual(["ask", "path"])
+      expect(yield* judge("cat innocent.txt", path.join(person, "link"))).toEqual(["never", "agent-secret"])
+      expect(yield* judge("cat ../.hermes-effect/key", path.join(person, "link"))).toEqual(["never", "agent-secret"])
     })
   )
 
   it.effect("and not where the shell would go instead of a directory that is not there", () =>
     Effect.gen(function* () {
-      expect(yield* judge("cat innocent.txt", path.join(project, "gone"))).toEqual(["ask", "workdir"])
-      expect(yield* judge("cat a.txt", path.join(project, "a.txt"))).toEqual(["ask", "workdir"])
+      expect(yield* judge("ls", path.join(project, "gone"))).toEqual(["ask", "workdir"])
+      expect(yield* judge("ls", path.join(project, "a.txt"))).toEqual(["ask", "workdir"])
     })
   )
 
@@ -80,28 +82,25 @@ describe("a command is judged by where its paths really lead", () => {
     Effect.gen(function* () {
       expect(yield* judge("grep -r secret", person)).toEqual(["ask", "protected"])
       expect(yield* judge("rg secret .", person)).toEqual(["ask", "protected"])
+      expect(yield* judge("tar cz ~")).toEqual(["ask", "protected"])
+      expect(yield* judge("cp -r .. /tmp/x")).toEqual(["ask", "protected"])
+      expect(yield* judge("grep -r secret ~/.hermes-effect")).toEqual(["never", "agent-secret"])
+      expect(yield* judge("tar cz ~/.hermes-effect")).toEqual(["never", "agent-secret"])
+      expect(yield* judge("find ~ -name .env -exec cat {} +")).toEqual(["ask", "protected"])
       expect(yield* judge("grep -r secret project", person)).toEqual(["allow", null])
       expect(yield* judge("ls -la", person)).toEqual(["allow", null])
-      expect(yield* judge("cat etc/passwd", "/")).toEqual(["ask", "path"])
-      expect(yield* judge("pwd", "/")).toEqual(["allow", null])
       expect(yield* judge("cat .ssh/id", person)).toEqual(["ask", "credentials"])
       expect(yield* judge("cat state.db", agent)).toEqual(["never", "agent-secret"])
       expect(yield* judge("cat config.yaml", agent)).toEqual(["allow", null])
     })
   )
 
-  it.effect("and git only in a work tree, whose configuration is the owner's", () =>
+  it.effect("and by why it runs, and whether anybody is there", () =>
     Effect.gen(function* () {
-      expect(yield* judge("git log", path.join(project, "src"))).toEqual(["allow", null])
-      expect(yield* judge("git log", path.join(project, "bare"))).toEqual(["ask", "git-bare"])
-      expect(yield* judge("git log", path.join(project, "bare", "refs"))).toEqual(["ask", "git-bare"])
-    })
-  )
-
-  it.effect("and by why it runs", () =>
-    Effect.gen(function* () {
-      expect(yield* judge("hermes cron create 30m x")).toEqual(["ask", "command"])
+      expect(yield* judge("hermes cron create 30m x")).toEqual(["allow", null])
       expect(yield* judge("hermes cron create 30m x", project, true)).toEqual(["never", "cron"])
+      expect(yield* judge("ls $(")).toEqual(["ask", "unparsable"])
+      expect(yield* judge("ls $(", project, true)).toEqual(["never", "unparsable"])
     })
   )
 })

@@ -33,7 +33,9 @@ const settings = (model: ModelBackend, fallbacks: ReadonlyArray<ModelBackend> = 
     timeoutSeconds: 300,
     cronMode: "deny",
     singleQueryMode: "deny",
-    unattendedMode: "deny"
+    unattendedMode: "deny",
+    deny: [],
+    allowlist: []
   },
   terminal: { timeoutSeconds: 180, envPassthrough: [], workingDirectory: null },
   conversation: {

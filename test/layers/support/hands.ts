@@ -42,7 +42,9 @@ export const settings = (home: string, changes: Partial<SettingsShape> = {}): Se
       timeoutSeconds: 300,
       cronMode: "deny",
       singleQueryMode: "deny",
-      unattendedMode: "deny"
+      unattendedMode: "deny",
+      deny: [],
+      allowlist: []
     },
     terminal: { timeoutSeconds: 180, envPassthrough: [], workingDirectory: null },
     conversation: {

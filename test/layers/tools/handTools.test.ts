@@ -136,28 +136,28 @@ describe("terminal", () => {
     }).pipe(Effect.provide(layer))
   )
 
-  it.live("asks for everything else, and for reading elsewhere", () =>
+  it.live("asks for what is dangerous, and for running elsewhere", () =>
     Effect.gen(function* () {
       for (const args of [
-        { command: "touch x" },
-        { command: "ls; ls" },
-        { command: "cat /etc/passwd" },
+        { command: "rm -r x" },
+        { command: "ls; killall x" },
+        { command: "cat ~/.ssh/id_rsa" },
         { command: "ls", workdir: "/" },
         { command: "ls", workdir: ".." }
       ])
         expect(yield* use("terminal", args)).toEqual({ ok: false, text: "The owner said no.", steps: ["waiting"] })
       const questions = yield* asked
       expect(questions.map((question) => question.subject)).toEqual([
-        "touch x",
-        "ls; ls",
-        "cat /etc/passwd",
+        "rm -r x",
+        "ls; killall x",
+        "cat ~/.ssh/id_rsa",
         "ls\n(in /)",
         `ls\n(in ${person})`
       ])
-      expect(questions[0]?.reasons[0]).toContain("read-only list")
+      expect(questions[0]?.reasons[0]).toContain("deletes folders")
       expect(existsSync(path.join(project, "x"))).toBe(false)
       yield* sayYes
-      expect(yield* use("terminal", { command: "touch x && echo done" })).toEqual({
+      expect(yield* use("terminal", { command: "sh -c 'touch x && echo done'" })).toEqual({
         ok: true,
         text: "done",
         steps: ["waiting", "started"]
@@ -196,7 +196,7 @@ describe("terminal", () => {
       expect((yield* use("terminal", { command: "ls", background: true })).text).toMatch(/ParseError[^]*background/)
       expect((yield* use("terminal", { command: "ls", timeout: 4_000 })).text).toContain("ParseError")
       expect((yield* use("terminal", { command: " " })).text).toContain("is empty")
-      const long = yield* use("terminal", { command: `true ${"x".repeat(7_000)}` })
+      const long = yield* use("terminal", { command: `killall ${"x".repeat(7_000)}` })
       expect(long).toMatchObject({ ok: false, steps: [] })
       expect(long.text).toContain("too long to be read")
     }).pipe(Effect.provide(layer))

@@ -349,7 +349,7 @@ if (Stage.browserPath === null && !required) {
         "asks before it acts: approved it runs, denied it does not, by keyboard alone",
         async () => {
           const me = await enter()
-          await me.say("do touch approved.txt")
+          await me.say(`do sh -c 'touch approved.txt'`)
           await me.question.getByText("touch approved.txt").waitFor()
           const tool = me.answers.first().getByRole("group")
           await tool.getByText(", running").waitFor({ state: "attached" })
@@ -366,7 +366,7 @@ if (Stage.browserPath === null && !required) {
           assert.strictEqual(await me.question.count(), 0)
           assert.isTrue(await me.hasFocus(me.message))
 
-          await me.page.keyboard.type("do touch denied.txt")
+          await me.page.keyboard.type(`do sh -c 'touch denied.txt'`)
           await me.page.keyboard.press("Enter")
           const deny = me.question.getByRole("button", { name: "Deny" })
           await deny.waitFor()
@@ -527,7 +527,7 @@ if (Stage.browserPath === null && !required) {
           await me.log.getByText(/^A new conversation\./).waitFor()
           assert.notStrictEqual(me.conversation(), first)
           assert.strictEqual(await me.log.getByText("Idle.").count(), 0)
-          await me.say("do touch after-new.txt")
+          await me.say(`do sh -c 'touch after-new.txt'`)
           await me.question.getByRole("button", { name: "Deny" }).click()
           await me.reads("That is all.")
           await me.say("count 400")
@@ -553,7 +553,7 @@ if (Stage.browserPath === null && !required) {
         "keeps answering when much waits: questions are answered with many messages under way",
         async () => {
           const me = await enter()
-          await me.say("do touch many.txt")
+          await me.say(`do sh -c 'touch many.txt'`)
           await me.question.waitFor()
           const texts = Array.from({ length: 8 }, (_, index) => `say queued ${index + 1}`)
           for (const text of texts) await me.say(text)
@@ -734,7 +734,7 @@ if (Stage.browserPath === null && !required) {
           assert.deepStrictEqual(await overflows(), { page: 0, log: 0 })
           await picture(me.page, "phone")
           await isAccessible(me.page)
-          await me.message.fill("do touch on-a-phone.txt")
+          await me.message.fill(`do sh -c 'touch on-a-phone.txt'`)
           await me.page.getByRole("button", { name: "Send" }).tap()
           await me.question.waitFor()
           assert.deepStrictEqual(await overflows(), { page: 0, log: 0 })

@@ -1,0 +1,187 @@
+/** The agent's owner, service, port and identity: the agent never speaks for them (decision 29; gateway.md 5.5 "own service"). */
+import type { Homes } from "../ProtectedPath.js"
+import { has, type Invocation, isQuery, optionsOf, textsOf } from "../shell/Invocation.js"
+import * as Marked from "../shell/Marked.js"
+import { asks, type Finding, nevers, none } from "./Rule.js"
+
+export interface Own {
+  readonly homes: Homes
+  /** The port of the gateway's own API; 0 when it is not known. */
+  readonly port: number
+  readonly cron: boolean
+  /** The whole text that is judged. */
+  readonly source: string
+}
+
+/** Their words are looked at by nobody but the reader. */
+export const talks = new Set(
+  "echo printf : true false test [ grep egrep fgrep rg ag ack git gh man which type whatis apropos help tldr info read say notify-send logger".split(
+    " "
+  )
+)
+
+const launchers = /^(npx|npm|pnpm|yarn|bunx?|node|tsx|deno|env|exec)$/
+const scriptName = /(^|\/)(hermes[^/]*|cli|main|index)(\.[cm]?[jt]s)?$/i
+
+const isHermes = (invocation: Invocation): boolean =>
+  /^hermes/.test(invocation.name) ||
+  (launchers.test(invocation.name) && textsOf(invocation).some((text) => scriptName.test(text) || /hermes/i.test(text)))
+
+/** The words of a command of ours, without options. */
+const wordsOf = (invocation: Invocation): ReadonlyArray<string> =>
+  textsOf(invocation).filter((text) => !text.startsWith("-"))
+
+const follows = (words: ReadonlyArray<string>, ...tests: ReadonlyArray<RegExp>): boolean =>
+  words.some((_, at) => tests.every((test, offset) => test.test(words[at + offset] ?? "")))
+
+const guardedSetting =
+  /^(approvals?|security)([.:]|$)|allow|command_allowlist|unauthorized_dm|dm_policy|admin|single_query_mode|unattended_mode|cron_mode/i
+
+const answers = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
+  const words = wordsOf(invocation)
+  if (follows(words, /^approvals?$/i, /^(approve|deny|grants?|revoke)$/i))
+    return nevers("approvals", "answering approvals is for the owner")
+  if (follows(words, /^pairing$/i, /^(approve|revoke)$/i))
+    return nevers("pairing", "letting people in is for the owner")
+  if (follows(words, /^config$/i, /^set$/i, guardedSetting))
+    return nevers("config", "approvals, security and allowlists are set by the owner")
+  if (!isHermes(invocation)) return none
+  if (words.some((word) => Marked.hasUnknown(word)) && follows(words, /^(approvals?|pairing|config)$/i))
+    return asks("hidden-command", "what it would tell the agent's gateway is not known before it runs")
+  if (own.cron && follows(words, /^cron$/i, /^(create|edit)$/i))
+    return nevers("cron", "a scheduled run must not create or edit jobs")
+  return none
+}
+
+const ownName = /hermes/i
+
+/** Anything that ends, restarts or doubles the gateway. */
+const service = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
+  const { name } = invocation
+  const words = wordsOf(invocation)
+  const found = asks("own-service", "stops, restarts or doubles the agent's own gateway")
+  if (isHermes(invocation)) {
+    const at = words.findIndex((word) => word === "gateway")
+    if (at >= 0 && !/^(status|help)$/.test(words[at + 1] ?? "") && !textsOf(invocation).includes("--help")) return found
+    if (follows(words, /^(update|restore|unpause|uninstall)$/) || follows(words, /^key$/, /^rotate$/)) return found
+  }
+  switch (name) {
+    case "systemctl":
+    case "service":
+    case "launchctl":
+    case "rc-service":
+    case "supervisorctl":
+    case "pm2":
+    case "sc":
+      return words.some((word) => ownName.test(word) || /^(gateway)/.test(word)) &&
+        !/^(status|show|cat|list|is-active|is-enabled|print|query|describe|logs)/.test(words[0] ?? "")
+        ? found
+        : none
+    case "pkill":
+    case "killall":
+    case "skill":
+      return words.some(
+        (word) =>
+          ownName.test(word) ||
+          /^(node|gateway|tsx|npm)/i.test(word) ||
+          Marked.mayBe(word, "hermes") ||
+          Marked.hasUnknown(word)
+      )
+        ? found
+        : none
+    case "taskkill":
+    case "stop-process":
+      return textsOf(invocation).some((text) => /hermes|node|gateway/i.test(text)) ? found : none
+    case "kill": {
+      const aimed = words.some((word) => word === "PPID" || word === "-PPID")
+      const hidden =
+        (invocation.moreOperands || words.some((word) => Marked.hasUnknown(word))) &&
+        (/hermes|gateway|\bnode\b|pidof|\bPPID\b/i.test(own.source) ||
+          (own.port > 0 && own.source.includes(String(own.port))))
+      return aimed || hidden ? found : none
+    }
+    case "fuser":
+      return own.port > 0 &&
+        textsOf(invocation).some((text) => text.startsWith(`${own.port}/`)) &&
+        has(optionsOf(textsOf(invocation)), "k", "kill")
+        ? found
+        : none
+    default:
+      return none
+  }
+}
+
+const identityName = /^HERMES_(SESSION|CRON|DELEGATED|UI_SESSION|KANBAN|SEND_ORIGIN|YOLO)/
+
+/** A marked tree stays marked: nothing in it takes the names away that say who it works for. */
+const identity = (invocation: Invocation): ReadonlyArray<Finding> => {
+  const found = nevers("identity", "hides for whom it runs")
+  if (invocation.assignments.some(({ name }) => identityName.test(name))) return found
+  const texts = textsOf(invocation)
+  switch (invocation.name) {
+    case "unset":
+      return texts.some((text) => identityName.test(text) || (Marked.hasUnknown(text) && /HERMES/.test(text)))
+        ? found
+        : none
+    case "env": {
+      const options = optionsOf(texts, ["u", "unset", "C", "S"])
+      const removed = options.given.some(
+        ([name, value]) => (name === "u" || "unset".startsWith(name)) && value !== null && identityName.test(value)
+      )
+      const clean =
+        (has(options, "i", "ignore-environment") || texts[0] === "-") &&
+        texts.some((text) => scriptName.test(text) || ownName.test(text))
+      return removed || clean ? found : none
+    }
+    case "export":
+    case "declare":
+    case "typeset":
+      return texts.some((text) => identityName.test(text)) ? found : none
+    default:
+      return none
+  }
+}
+
+const networkPrograms =
+  /^(curl|wget|nc|ncat|netcat|telnet|socat|https?|xh|openssl|python[\d.]*|node|deno|bun|perl|ruby|php|fetch|lwp-request|ssh|websocat|grpcurl|aria2c|iwr|irm|invoke-webrequest|invoke-restmethod|httpie|ab|wrk|hey|lynx|w3m|links|nmap|wscat|autossh|chromium|google-chrome|firefox|open|xdg-open)$/
+const watches = /^(lsof|ss|netstat|fuser|docker|podman|docker-compose|nerdctl)$/
+const localHost =
+  /^(localhost|ip6-localhost|127(\.\d+){0,3}|0(\.0){0,3}|0x7f[0-9a-f]*|017700000001|2130706433|\[?::1\]?|\[?::\]?|::ffff:127.*)$/i
+
+const port = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
+  if (own.port === 0 || talks.has(invocation.name)) {
+    const target =
+      own.port === 0 ? undefined : invocation.opened.find(({ target }) => target !== null && reaches(target, own.port))
+    return target === undefined ? none : nevers("own-port", `port ${own.port} is the gateway's own`)
+  }
+  if (watches.test(invocation.name)) return none
+  const texts = [
+    ...textsOf(invocation),
+    ...invocation.opened.flatMap(({ target }) => (target === null ? [] : [target])),
+    ...(invocation.name === ":" || invocation.stdin.text === null || !networkPrograms.test(invocation.name)
+      ? []
+      : invocation.stdin.text.split(/\s+/))
+  ]
+  const alone = texts.some((text) => new RegExp(`^0*${own.port}$`).test(text))
+  if (
+    texts.some((text) => reaches(text, own.port)) ||
+    (alone && (networkPrograms.test(invocation.name) || texts.some((text) => localHost.test(text))))
+  )
+    return nevers("own-port", `port ${own.port} is the gateway's own`)
+  return texts.some((text) => /(localhost|127\.[\d.]+|0\.0\.0\.0|\[::1?\])[:/][\d]*[\ue000-\ue003]/i.test(text)) ||
+    (networkPrograms.test(invocation.name) &&
+      texts.some((text) => localHost.test(text)) &&
+      texts.includes(Marked.unknown))
+    ? asks("own-port", "which port of this machine it would call is not known before it runs")
+    : none
+}
+
+const reaches = (text: string, port: number): boolean => new RegExp(`[:/,]0*${port}(?![0-9])`).test(text)
+
+export const rules = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => [
+  ...identity(invocation),
+  ...(talks.has(invocation.name) || isQuery(invocation)
+    ? none
+    : [...answers(invocation, own), ...service(invocation, own)]),
+  ...port(invocation, own)
+]

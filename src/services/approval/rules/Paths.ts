@@ -1,0 +1,373 @@
+/** Which files a command would touch, and how: by what is known of the programs, else every word may be a file. */
+import { holdsProtected, type Homes, isInside, type Places, places, reading, writing } from "../ProtectedPath.js"
+import { has, type Invocation, isQuery, optionsOf, textsOf } from "../shell/Invocation.js"
+import * as Marked from "../shell/Marked.js"
+import { absolute, asks, type Finding, nevers, none } from "./Rule.js"
+
+export type Access = "name" | "read" | "write"
+
+export interface PathUse {
+  /** Absolute, and known to its last letter. */
+  readonly file: string
+  readonly written: string
+  readonly access: Access
+  /** Does it go into folders? */
+  readonly descends: boolean
+}
+
+interface Touch {
+  readonly text: string
+  readonly access: Access
+  readonly descends: boolean
+}
+
+const names = new Set(
+  "ls stat cd pushd chdir chmod chown chgrp realpath readlink dirname basename tree df du find gfind fd fdfind locate wc-l ssh ssh-add ssh-keygen ssh-copy-id scp-i test [ exa eza lsd open which mkdir-p".split(
+    " "
+  )
+)
+const talks = new Set(
+  "echo printf : true false test [ [[ export declare local readonly unset set alias type which command hash man help exit return sleep date kill pkill killall read logger notify-send trap seq expr".split(
+    " "
+  )
+)
+const writers = new Set(
+  "tee rm unlink rmdir shred truncate touch mkdir vi vim nvim nano emacs ed ex code subl pico micro mkfifo mknod srm".split(
+    " "
+  )
+)
+const patterns = new Set("grep egrep fgrep zgrep rg ag ack awk gawk mawk sed gsed jq yq perl".split(" "))
+const copies = new Set("cp mv install ln rsync scp ditto".split(" "))
+const descenders = new Set(
+  "tar gtar bsdtar zip 7z 7za rar ag ack rclone restic borg duplicity rg grep egrep rsync cp scp".split(" ")
+)
+
+const gitMessage = [
+  "m",
+  "message",
+  "C",
+  "c",
+  "author",
+  "date",
+  "S",
+  "L",
+  "grep",
+  "format",
+  "pretty",
+  "since",
+  "until",
+  "after",
+  "before",
+  "b",
+  "B",
+  "u",
+  "n"
+]
+
+const touch =
+  (access: Access, descends = false) =>
+  (text: string): Touch => ({ text, access, descends })
+
+/** What may be a path in a word: `--file=x`, `@x`, `file://x`, `of=x`, `-Ix`. */
+const inside = (text: string): ReadonlyArray<string> => {
+  const found = [text]
+  const equals = text.indexOf("=")
+  if (equals > 0) found.push(text.slice(equals + 1))
+  for (const part of [...found]) {
+    if (part.startsWith("@")) found.push(part.slice(1))
+    if (part.startsWith("file://")) found.push(part.slice(7))
+    if (/^-[A-Za-z][/~.]/.test(part)) found.push(part.slice(2))
+    const at = part.indexOf(":/")
+    if (at > 0 && !part.includes("://")) found.push(part.slice(at + 1))
+    const marked = part.indexOf("@")
+    if (marked > 0) found.push(part.slice(marked + 1))
+    const host = part.indexOf(":")
+    if (host > 0 && !part.includes("//")) found.push(part.slice(0, host))
+  }
+  return found
+}
+
+const descends = (invocation: Invocation): boolean => {
+  if (!descenders.has(invocation.name)) return false
+  const options = optionsOf(textsOf(invocation), ["e", "f", "A", "B", "C", "m", "include", "exclude", "g", "t"])
+  switch (invocation.name) {
+    case "cp":
+    case "scp":
+      return has(options, "r", "R", "a", "recursive", "archive")
+    case "grep":
+    case "egrep":
+      return has(options, "r", "R", "recursive", "dereference-recursive")
+    case "zip":
+      return has(options, "r", "recurse-paths")
+    default:
+      return true
+  }
+}
+
+const copy = (invocation: Invocation, deep: boolean): ReadonlyArray<Touch> => {
+  const options = optionsOf(textsOf(invocation), [
+    "t",
+    "target-directory",
+    "S",
+    "m",
+    "o",
+    "g",
+    "mode",
+    "owner",
+    "group",
+    "e",
+    "rsh",
+    "i",
+    "P",
+    "F",
+    "l",
+    "exclude",
+    "include",
+    "exclude-from",
+    "filter",
+    "f"
+  ])
+  const target = options.given.find(
+    ([name, value]) =>
+      (name === "t" || "target-directory".startsWith(name)) &&
+      name.length > 0 &&
+      value !== null &&
+      invocation.name !== "rsync" &&
+      invocation.name !== "scp"
+  )?.[1]
+  const sources = target === undefined ? options.operands.slice(0, -1) : options.operands
+  const into = target ?? options.operands.at(-1)
+  const last = (text: string): ReadonlyArray<string> =>
+    sources.map((source) => `${text}/${source.split("/").at(-1) ?? ""}`)
+  return [
+    ...sources.flatMap(inside).map(touch(invocation.name === "mv" ? "write" : "read", deep)),
+    ...(invocation.name === "mv" ? sources.map(touch("read", true)) : []),
+    ...(into === undefined || into === null ? [] : [into, ...last(into)].map(touch("write")))
+  ]
+}
+
+const searches = (invocation: Invocation, deep: boolean): ReadonlyArray<Touch> => {
+  const options = optionsOf(textsOf(invocation), [
+    "e",
+    "f",
+    "A",
+    "B",
+    "C",
+    "m",
+    "g",
+    "t",
+    "T",
+    "F",
+    "v",
+    "regexp",
+    "file",
+    "include",
+    "exclude",
+    "exclude-dir",
+    "glob",
+    "type",
+    "max-count",
+    "arg",
+    "argjson",
+    "indent"
+  ])
+  const given = has(options, "e", "f", "regexp", "file", "expression", "files")
+  const operands = given ? options.operands : options.operands.slice(1)
+  const inPlace =
+    /^(sed|gsed|perl|yq)$/.test(invocation.name) &&
+    textsOf(invocation).some((text) => /^(-[a-zA-Z]*i|--in-place|--inplace)/.test(text))
+  const files = options.given.flatMap(([name, value]) =>
+    /^(f|file|exclude-from|slurpfile|rawfile)$/.test(name) && value !== null ? [value] : []
+  )
+  return [
+    ...files.map(touch("read")),
+    ...(operands.length === 0 && deep ? ["."] : operands).map(touch(inPlace ? "write" : "read", deep))
+  ]
+}
+
+const downloads = (invocation: Invocation): ReadonlyArray<Touch> => {
+  const texts = textsOf(invocation)
+  const valued =
+    invocation.name === "wget"
+      ? ["O", "P", "output-document", "directory-prefix", "o", "a"]
+      : ["o", "output", "output-dir", "D", "c", "cookie-jar", "trace", "dump-header"]
+  const options = optionsOf(texts, [...valued, "d", "data", "H", "header", "F", "T", "u", "X", "b", "A", "e"])
+  return [
+    ...options.given.flatMap(([name, value]) =>
+      valued.includes(name) && value !== null ? [touch("write")(value)] : []
+    ),
+    ...options.given.flatMap(([name, value]) =>
+      valued.includes(name) || value === null || /^(H|header|A|X|u)$/.test(name) ? [] : inside(value).map(touch("read"))
+    ),
+    ...options.operands.flatMap(inside).map(touch("read"))
+  ]
+}
+
+const git = (invocation: Invocation): ReadonlyArray<Touch> => {
+  const options = optionsOf(textsOf(invocation), gitMessage)
+  const [sub = "", ...operands] = options.operands
+  if (sub === "commit" || sub === "tag" || sub === "config" || sub === "log" || sub === "push" || sub === "remote")
+    return options.given.flatMap(([name, value]) =>
+      /^(F|file)$/.test(name) && value !== null ? [touch("read")(value)] : []
+    )
+  return operands.map(touch(sub === "rm" || sub === "mv" || sub === "clone" || sub === "init" ? "write" : "read"))
+}
+
+const finds = (invocation: Invocation): ReadonlyArray<Touch> => {
+  const texts = textsOf(invocation)
+  const end = texts.findIndex((text) => text.startsWith("-") || text === "!" || text === "(")
+  const reads = texts.some((text) => /^-(exec|execdir|ok|okdir)$/.test(text))
+  const deletes = texts.includes("-delete")
+  const files = texts.flatMap((text, at) =>
+    /^-(fprint0?|fprintf|fls)$/.test(text) ? [touch("write")(texts[at + 1] ?? "")] : []
+  )
+  const starts = end < 0 ? texts : texts.slice(0, end)
+  return [
+    ...files,
+    ...(starts.length === 0 ? ["."] : starts).map(touch(deletes ? "write" : reads ? "read" : "name", reads || deletes))
+  ]
+}
+
+const words = (invocation: Invocation): ReadonlyArray<Touch> => {
+  const { name } = invocation
+  const deep = descends(invocation)
+  const texts = textsOf(invocation)
+  if (isQuery(invocation) || name === "ssh") return none_
+  if (copies.has(name)) return copy(invocation, deep)
+  if (patterns.has(name)) return searches(invocation, deep)
+  if (name === "git") return git(invocation)
+  if (name === "find" || name === "gfind") return finds(invocation)
+  if (name === "curl" || name === "wget") return downloads(invocation)
+  if (talks.has(name)) return none_
+  if (name === "dd")
+    return texts.map((text) => touch(text.startsWith("of=") ? "write" : "read")(text.slice(text.indexOf("=") + 1)))
+  const { operands } = optionsOf(texts)
+  if (writers.has(name)) return operands.map(touch("write", name === "rm"))
+  if (names.has(name)) return operands.map(touch("name"))
+  if (name === "sort") {
+    const { given } = optionsOf(texts, ["o", "output", "k", "t", "T"])
+    return [
+      ...given.flatMap(([option, value]) =>
+        /^(o|output)$/.test(option) && value !== null ? [touch("write")(value)] : []
+      ),
+      ...operands.map(touch("read"))
+    ]
+  }
+  if (/^(unzip|tar|gtar|bsdtar)$/.test(name)) {
+    const { given } = optionsOf(texts, ["d", "C", "directory", "f", "file"])
+    return [
+      ...given.flatMap(([option, value]) =>
+        /^(d|C|directory)$/.test(option) && value !== null ? [touch("write")(value), touch("read", true)(value)] : []
+      ),
+      ...texts.flatMap(inside).map(touch("read", deep))
+    ]
+  }
+  return texts.flatMap(inside).map(touch("read", deep))
+}
+
+const none_: ReadonlyArray<Touch> = []
+
+const devices = /^\/dev\/(null|stdin|stdout|stderr|tty|full|zero|u?random|fd\/\d+|tcp\/.*|udp\/.*|pts\/\d+)$/
+
+const opened = (invocation: Invocation): ReadonlyArray<Touch> =>
+  invocation.opened.flatMap(({ operator, target }) =>
+    target === null || devices.test(target) || (/^\d+-?$|^-$/.test(target) && operator.includes("&"))
+      ? []
+      : [touch(operator.includes(">") ? "write" : "read")(target)]
+  )
+
+const shownPlace = (text: string): string => `\`${Marked.show(text)}\``
+
+/** Does a word with parts that are not known mean, or could it mean, one of the places? */
+const unclear = ({ access, text }: Touch, file: string | null, kinds: Places): ReadonlyArray<Finding> => {
+  if (access === "name") return none
+  if (file === null || text.startsWith(Marked.unknown)) {
+    const tail = (file ?? text).split("/").filter((part) => part !== "")
+    const last = tail.at(-1) ?? ""
+    const secret = /^(\.env|state\.db.*|gateway\.lock)$/.test(last) && text !== last && text.includes("/")
+    const place = [...kinds.credentials, ...(access === "write" ? kinds.starts : [])].some((known) => {
+      const own = known.slice(kinds.person.length + 1)
+      return own.startsWith(".") && `/${tail.join("/")}/`.includes(`/${own}/`)
+    })
+    return secret || place || (file === null && /^(\.env|state\.db)$/.test(last))
+      ? asks("hidden-path", `which ${shownPlace(last)} it means is not known before it runs`)
+      : none
+  }
+  const parts = file.split("/")
+  const lies = (place: string, exactly = false): boolean => {
+    const own = place.split("/")
+    return (
+      (exactly ? parts.length === own.length : parts.length >= own.length) &&
+      own.every((part, at) => mayBePart(parts[at] ?? "", part))
+    )
+  }
+  const inHome =
+    parts.length === kinds.agent.split("/").length + 1 && parts.at(-1) === Marked.unknown && lies(kinds.agent)
+  if (
+    inHome ||
+    kinds.secrets.some((secret) => lies(secret, true)) ||
+    (access === "write" && lies(`${kinds.agent}/config.yaml`, true))
+  )
+    return nevers("agent-secret", `${shownPlace(text)} may be one of the agent's own files`)
+  if (kinds.credentials.some((place) => lies(place)))
+    return asks("credentials", `${shownPlace(text)} may be in a place for credentials`)
+  if (access !== "write") return none
+  if (kinds.starts.some((place) => lies(place)))
+    return asks("start-file", `${shownPlace(text)} may be run when a person or a program starts`)
+  return kinds.system.some((place) => lies(place)) ? asks("system", `${shownPlace(text)} belongs to the system`) : none
+}
+
+/** A `*` in front does not stand for a name with a dot; a part that is not known at all tells nothing. */
+const mayBePart = (part: string, known: string): boolean => {
+  if (part === known) return true
+  if (part === Marked.unknown || Marked.isKnown(part)) return part.toLowerCase() === known.toLowerCase()
+  if (/^[\ue001-\ue003]/.test(part) && known.startsWith(".")) return false
+  return Marked.mayBe(part, known)
+}
+
+export interface Touched {
+  readonly uses: ReadonlyArray<PathUse>
+  readonly findings: ReadonlyArray<Finding>
+}
+
+/** The files of a command: those that are known, and what is found about those that are not. */
+export const of = (invocation: Invocation, homes: Homes): Touched => {
+  const uses: Array<PathUse> = []
+  const findings: Array<Finding> = []
+  const kinds = places(homes)
+  for (const touched of [...words(invocation), ...opened(invocation)]) {
+    if (touched.text === "" || uses.length > 256) continue
+    const text = touched.text.startsWith("~/")
+      ? `${homes.person}${touched.text.slice(1)}`
+      : touched.text.startsWith(`${Marked.tilde}/`)
+        ? `${homes.person}${touched.text.slice(1)}`
+        : touched.text
+    const file = absolute(text, invocation.directory)
+    if (file === null || !Marked.isKnown(file)) findings.push(...unclear({ ...touched, text }, file, kinds))
+    else uses.push({ file, written: Marked.show(touched.text), access: touched.access, descends: touched.descends })
+    if (
+      touched.access === "write" &&
+      /(^|\/)config\.ya?ml$/.test(text) &&
+      invocation.name !== "rm" &&
+      !/^(vim?|nano|code)$/.test(invocation.name)
+    )
+      findings.push(...asks("project-config", `${shownPlace(text)} says how a project runs`))
+  }
+  return { uses, findings }
+}
+
+/** What is found about a file that a command would touch: by its path as written and by where that leads. */
+export const judge = (use: PathUse, files: ReadonlyArray<string>, homes: Homes): ReadonlyArray<Finding> => {
+  const found: Array<Finding> = []
+  for (const file of new Set(files)) {
+    const verdict = use.access === "write" ? writing(file, homes) : reading(file, homes)
+    if (verdict.verdict === "never" || (verdict.verdict === "ask" && use.access !== "name"))
+      for (const reason of verdict.reasons) found.push({ verdict: verdict.verdict, ...reason })
+    if (use.access === "name" || found.length > 0 || !use.descends) continue
+    if (file === homes.agent)
+      found.push(...nevers("agent-secret", `\`${use.written}\` holds the agent's own secrets and state`))
+    else if (holdsProtected(file, homes) && !isInside(homes.agent, file))
+      found.push(...asks("protected", `\`${use.written}\` holds files that are not the agent's`))
+  }
+  return found
+}

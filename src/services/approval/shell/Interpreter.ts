@@ -1,0 +1,436 @@
+/** Walks a script and finds every command that it may run, with values as far as the line itself tells them. */
+import * as path from "node:path/posix"
+import * as Expansion from "./Expansion.js"
+import { type Invocation, nameOf, nothing, type Opened, type Source } from "./Invocation.js"
+import * as Marked from "./Marked.js"
+import { peel } from "./Peeling.js"
+import type { Assignment, Redirect, Script, Simple, Statement, Word } from "./Script.js"
+import * as ScriptReader from "./ScriptReader.js"
+import * as StaticOutput from "./StaticOutput.js"
+import type { Parse } from "./SyntaxTree.js"
+
+export interface Options {
+  readonly parse: Parse
+  readonly home: string
+  readonly agentHome: string
+  readonly directory: string
+  /** Every command that may run, in the order of the text. */
+  readonly visit: (invocation: Invocation) => void
+  /** Has it taken too long? A few commands are always looked at. */
+  readonly late: () => boolean
+  /** What hides what would run. */
+  readonly report: (rule: string, text: string) => void
+}
+
+interface Context {
+  readonly stdin: Source
+  readonly positional: ReadonlyArray<string> | null
+  readonly through: ReadonlyArray<string>
+  readonly depth: number
+}
+
+/** Words that are no commands: where the parser takes one for a command, it and the shell disagree. */
+const reserved = /^(?:[{}!]|\[\[|\]\]|if|then|elif|else|fi|for|while|until|do|done|case|esac|select|function|in|[()]+)$/
+
+const maxDepth = 12
+const maxCommands = 2_000
+const fewCommands = 48
+const maxValues = 16
+
+export class Interpreter {
+  readonly #options: Options
+  readonly #values = new Map<string, ReadonlyArray<string>>()
+  readonly #pending = new Map<string, Array<Assignment>>()
+  readonly #functions = new Map<string, Array<Script>>()
+  readonly #aliases = new Map<string, Array<string>>()
+  readonly #outputs = new Map<Script, string>()
+  /** Functions and aliases that are being looked at: what they call again is known already. */
+  readonly #active = new Set<string>()
+  #directory: string | null
+  #programs: Set<string> | null = null
+  #commands = 0
+  #stopped = false
+
+  constructor(options: Options) {
+    this.#options = options
+    this.#directory = options.directory
+  }
+
+  /** Judges a whole text. */
+  text(source: string, context: Context = { stdin: nothing, positional: null, through: [], depth: 0 }): void {
+    if (context.depth > maxDepth) {
+      this.#options.report("depth", "is nested too deeply to be understood")
+      return
+    }
+    const { problems, script } = ScriptReader.read(this.#options.parse(source))
+    for (const problem of problems) this.#options.report("unparsable", problem)
+    this.#collect(script)
+    this.#script(script, context)
+  }
+
+  /** Assignments and functions count from wherever they stand: a loop or a branch may run them first. */
+  #collect(script: Script): void {
+    const word = ({ pieces }: Word): void => {
+      for (const piece of pieces) {
+        if (piece._tag === "Output" || piece._tag === "Process") this.#collect(piece.script)
+        if (piece._tag === "Unknown") for (const inner of piece.scripts) this.#collect(inner)
+        if (piece._tag === "Variable" && piece.argument !== null) {
+          word(piece.argument)
+          if (piece.operator?.endsWith("=") === true)
+            this.#assign({ name: piece.name, appends: false, value: piece.argument, elements: null })
+        }
+      }
+    }
+    for (const statement of script) {
+      switch (statement._tag) {
+        case "Simple":
+          for (const assignment of statement.assignments) {
+            this.#assign(assignment)
+            word(assignment.value)
+            assignment.elements?.forEach(word)
+          }
+          statement.words.forEach(word)
+          for (const { target, text } of statement.redirects) {
+            if (target !== null) word(target)
+            if (text !== null) word(text)
+          }
+          this.#binds(statement)
+          break
+        case "Pipeline":
+          this.#collect(statement.parts)
+          break
+        case "Group":
+          this.#collect(statement.script)
+          for (const { target, text } of statement.redirects) {
+            if (target !== null) word(target)
+            if (text !== null) word(text)
+          }
+          break
+        case "Function": {
+          const known = this.#functions.get(statement.name) ?? []
+          this.#functions.set(statement.name, [...known, statement.script])
+          this.#collect(statement.script)
+        }
+      }
+    }
+  }
+
+  #assign(assignment: Assignment): void {
+    const known = this.#pending.get(assignment.name)
+    if (known === undefined) this.#pending.set(assignment.name, [assignment])
+    else if (known.length <= maxValues) known.push(assignment)
+    this.#values.clear()
+  }
+
+  /** `read x`, `declare x=…`, `printf -v x`: variables set by a command's words. */
+  #binds({ words }: Simple): void {
+    const [name, ...args] = words.map((word) =>
+      word.pieces.map((piece) => (piece._tag === "Text" ? piece.text : Marked.unknown)).join("")
+    )
+    const unknown = (variable: string): void =>
+      this.#assign({
+        name: variable,
+        appends: false,
+        value: { pieces: [{ _tag: "Unknown", quoted: false, scripts: [] }] },
+        elements: null
+      })
+    if (name === "read" || name === "mapfile" || name === "readarray" || name === "getopts")
+      for (const argument of [...args, "REPLY", "MAPFILE"]) if (/^[A-Za-z_]\w*$/.test(argument)) unknown(argument)
+    if (name === "printf" && args[0]?.startsWith("-v") === true)
+      unknown(args[0].length > 2 ? args[0].slice(2) : (args[1] ?? ""))
+    if (name === "let") for (const argument of args) unknown(/^[A-Za-z_]\w*/.exec(argument)?.[0] ?? "")
+  }
+
+  #valuesOf(name: string): ReadonlyArray<string> | null {
+    const known = this.#values.get(name)
+    if (known !== undefined) return known
+    const pending = this.#pending.get(name)
+    if (pending === undefined) return null
+    // Whoever names itself on the way gets an unknown value, not an endless loop.
+    this.#values.set(name, [Marked.unknown])
+    let values: ReadonlyArray<string> = []
+    for (const { appends, elements, value } of pending) {
+      const own =
+        elements === null
+          ? Expansion.texts(value, this.#around(null, name)).map((text) => this.#plain(text))
+          : this.#elements(elements)
+      values = appends
+        ? [...values, ...values.flatMap((before) => own.map((after) => before + after)), ...own]
+        : [...values, ...own]
+      if (values.length > maxValues) values = [Marked.unknown]
+    }
+    this.#values.set(name, values)
+    return values
+  }
+
+  #elements(elements: ReadonlyArray<Word>): ReadonlyArray<string> {
+    const texts = elements.map((element) =>
+      Expansion.texts(element, this.#around(null)).map((text) => this.#plain(text))
+    )
+    return [texts.map((alternatives) => alternatives[0] ?? "").join(" "), ...texts.flat()]
+  }
+
+  /** A value keeps its letters: `*` in it is a glob again where it is used without quotes. */
+  #plain(text: string): string {
+    return text
+      .split(Marked.unknown)
+      .map((part) =>
+        Marked.show(part.startsWith(Marked.tilde) ? part.replace(/^\ue007(?=\/|$)/, this.#options.home) : part)
+      )
+      .join(Marked.unknown)
+  }
+
+  #around(positional: ReadonlyArray<string> | null, except?: string): Expansion.Surroundings {
+    return {
+      home: this.#options.home,
+      agentHome: this.#options.agentHome,
+      directory: this.#directory,
+      valuesOf: (name) => (name === except ? (this.#values.get(name) ?? null) : this.#valuesOf(name)),
+      outputOf: (script) => this.#output(script),
+      argumentsOf: positional
+    }
+  }
+
+  /** Runs through a substitution once and gives its text when the line tells it. */
+  #output(script: Script): string {
+    const known = this.#outputs.get(script)
+    if (known !== undefined) return known
+    this.#outputs.set(script, Marked.unknown)
+    const directory = this.#directory
+    this.#script(script, { stdin: nothing, positional: null, through: ["$("], depth: 1 })
+    this.#directory = directory
+    const text = StaticOutput.of(script, this.#around(null)) ?? Marked.unknown
+    this.#outputs.set(script, text)
+    return text
+  }
+
+  #script(script: Script, context: Context): void {
+    for (const statement of script) {
+      if (this.#stopped) return
+      this.#statement(statement, context)
+    }
+  }
+
+  #statement(statement: Statement, context: Context): void {
+    switch (statement._tag) {
+      case "Simple":
+        return this.#simple(statement, context)
+      case "Pipeline":
+        return this.#pipeline(statement.parts, context)
+      case "Group": {
+        const before = this.#directory
+        const { source } = this.#open(statement.redirects, context, true)
+        this.#script(statement.script, { ...context, stdin: source })
+        if (statement.subshell && before !== this.#directory) this.#directory = before
+        return
+      }
+      case "Function":
+        if (callsItself(statement.name, statement.script))
+          this.#options.report("fork-bomb", `\`${statement.name}\` starts itself without end`)
+        this.#script(statement.script, { ...context, positional: null })
+    }
+  }
+
+  #pipeline(parts: ReadonlyArray<Statement>, context: Context): void {
+    const outer = this.#programs
+    let stdin = context.stdin
+    const programs = new Set<string>()
+    parts.forEach((part, index) => {
+      const before = this.#directory
+      const mine = new Set<string>()
+      this.#programs = mine
+      this.#statement(part, { ...context, stdin })
+      this.#directory = before
+      mine.forEach((program) => programs.add(program))
+      const text = StaticOutput.of([part], this.#around(context.positional))
+      if (index + 1 < parts.length) stdin = { kind: "pipe", text, programs: [...programs] }
+    })
+    this.#programs = outer
+    programs.forEach((program) => outer?.add(program))
+  }
+
+  #open(redirects: ReadonlyArray<Redirect>, context: Context, reports: boolean) {
+    const opened: Array<Opened> = []
+    let source = context.stdin
+    const around = this.#around(context.positional)
+    for (const { descriptor, operator, target, text } of redirects) {
+      if (text !== null) {
+        const [value = ""] = Expansion.texts(text, around)
+        if (descriptor === null || descriptor === "0")
+          source = { kind: "text", text: Marked.hasUnknown(value) ? null : Marked.show(value), programs: [] }
+        opened.push({ operator, descriptor, target: null })
+        continue
+      }
+      if (target === null) continue
+      const programs = new Set<string>()
+      const outer = this.#programs
+      this.#programs = programs
+      const alternatives = Expansion.fields(target, around)
+      this.#programs = outer
+      const process = alternatives.some((fields) => fields.some((field) => field.process))
+      for (const fields of alternatives)
+        opened.push({ operator, descriptor, target: process ? null : (fields[0]?.text ?? "") })
+      if (operator.startsWith("<") && (descriptor === null || descriptor === "0"))
+        source = process
+          ? { kind: "pipe", text: null, programs: [...programs] }
+          : { kind: "file", text: null, programs: [] }
+    }
+    if (reports && opened.length > 0)
+      this.#options.visit({
+        name: ":",
+        program: ":",
+        args: [],
+        assignments: [],
+        opened,
+        stdin: source,
+        directory: this.#directory,
+        through: context.through,
+        moreOperands: false
+      })
+    return { opened, source }
+  }
+
+  #simple({ assignments, redirects, words }: Simple, context: Context): void {
+    const around = this.#around(context.positional)
+    const bound = assignments.flatMap(({ elements, name, value }) => [
+      ...Expansion.texts(value, around).map((text) => ({ name, value: this.#plain(text) })),
+      ...(elements ?? []).flatMap((element) =>
+        Expansion.texts(element, around).map((text) => ({ name, value: this.#plain(text) }))
+      )
+    ])
+    const { opened, source } = this.#open(redirects, context, false)
+    let argvs: ReadonlyArray<ReadonlyArray<Expansion.Argument>> = [[]]
+    for (const word of words) {
+      const more = Expansion.fields(word, around)
+      if (argvs.length * more.length > 32) {
+        this.#options.report("hidden-command", "has too many forms to look at them one by one")
+        argvs = argvs.slice(0, 1).flatMap((head) => more.slice(0, 1).map((tail) => [...head, ...tail]))
+      } else argvs = argvs.flatMap((head) => more.map((tail) => [...head, ...tail]))
+    }
+    for (const argv of argvs) this.#command(argv, bound, opened, { ...context, stdin: source }, false)
+  }
+
+  #command(
+    argv: ReadonlyArray<Expansion.Argument>,
+    assignments: Invocation["assignments"],
+    opened: ReadonlyArray<Opened>,
+    context: Context,
+    moreOperands: boolean
+  ): void {
+    this.#commands += 1
+    if (
+      this.#commands > maxCommands ||
+      context.depth > maxDepth ||
+      (this.#commands > fewCommands && this.#options.late())
+    ) {
+      this.#options.report("depth", "does too much to be understood")
+      this.#stopped ||= context.depth <= maxDepth
+      return
+    }
+    const [first, ...args] = argv
+    const program = first?.text ?? ""
+    if (reserved.test(program) && first?.quoted === false)
+      this.#options.report("unparsable", `\`${program}\` stands where a command is expected`)
+    if (first !== undefined && first.hidden !== null)
+      this.#options.report("hidden-command", `\`${Marked.show(program)}\` as a command ${first.hidden}`)
+    else if (/[^\x20-\x7e]/.test(Marked.show(program).replaceAll("…", "")))
+      this.#options.report("look-alike", `the command \`${Marked.show(program)}\` has letters that look like others`)
+    const name = first === undefined ? "" : nameOf(program)
+    const invocation: Invocation = {
+      name,
+      program,
+      args,
+      assignments,
+      opened,
+      stdin: context.stdin,
+      directory: this.#directory,
+      through: context.through,
+      moreOperands
+    }
+    this.#programs?.add(name)
+    this.#options.visit(invocation)
+    this.#follow(invocation, context)
+    this.#changeDirectory(invocation)
+    if (name === "alias") this.#define(args)
+    if (this.#active.has(program)) return
+    this.#active.add(program)
+    for (const script of program.includes("/") ? [] : (this.#functions.get(program) ?? []))
+      this.#script(script, { ...context, positional: args.map((argument) => argument.text), depth: context.depth + 1 })
+    for (const text of this.#aliases.get(program) ?? [])
+      this.text(`${text} ${args.map((argument) => quoted(argument.text)).join(" ")}`, {
+        ...context,
+        depth: context.depth + 1
+      })
+    this.#active.delete(program)
+  }
+
+  #follow(invocation: Invocation, context: Context): void {
+    const inner = { ...context, depth: context.depth + 1, through: [...context.through, invocation.name] }
+    for (const peeled of peel(invocation)) {
+      if (peeled._tag === "Command") {
+        this.#command(
+          peeled.argv,
+          [...invocation.assignments, ...peeled.assignments],
+          [],
+          inner,
+          peeled.moreOperands || invocation.moreOperands
+        )
+      } else if (peeled.text === null) {
+        this.#options.report("hidden-command", `what \`${invocation.name}\` would run is not known before it runs`)
+      } else {
+        this.text(peeled.text, { ...inner, positional: peeled.args })
+      }
+    }
+  }
+
+  /** Where the rest of the line runs; both places when a `cd` may or may not have been. */
+  #changeDirectory({ args, name }: Invocation): void {
+    if (name === "popd") this.#directory = null
+    if (name !== "cd" && name !== "pushd" && name !== "chdir") return
+    const target = args.find((argument) => !/^-[LPe@]+$/.test(argument.text) && argument.text !== "--")?.text
+    if (target === undefined) this.#directory = this.#options.home
+    else if (target === "-" || !Marked.isKnown(target)) this.#directory = null
+    else if (target.startsWith("/")) this.#directory = path.normalize(target)
+    else this.#directory = this.#directory === null ? null : path.resolve(this.#directory, target)
+  }
+
+  #define(args: ReadonlyArray<Expansion.Argument>): void {
+    for (const { text } of args) {
+      const [, name, value] = /^([^=\s]+)=([^]*)$/.exec(text) ?? []
+      if (name === undefined || value === undefined) continue
+      this.#aliases.set(name, [...(this.#aliases.get(name) ?? []), Marked.show(value)])
+      this.text(Marked.show(value), { stdin: nothing, positional: null, through: ["alias"], depth: 1 })
+    }
+  }
+}
+
+const quoted = (text: string): string => `'${Marked.show(text).replaceAll("'", `'\\''`)}'`
+
+/** `f() { f | f & }`: a function that starts itself more than once, or behind itself. */
+const callsItself = (name: string, script: Script): boolean => {
+  const calls = (statement: Statement): boolean => {
+    switch (statement._tag) {
+      case "Simple": {
+        const [piece] = statement.words[0]?.pieces ?? []
+        return piece?._tag === "Text" && piece.text === name
+      }
+      case "Pipeline":
+        return statement.parts.some(calls)
+      case "Group":
+        return statement.script.some(calls)
+      case "Function":
+        return false
+    }
+  }
+  const bombs = (statement: Statement): boolean => {
+    switch (statement._tag) {
+      case "Pipeline":
+        return statement.parts.filter(calls).length > 1 || statement.parts.some(bombs)
+      case "Group":
+        return statement.script.filter(calls).length > 1 || statement.script.some(bombs)
+      default:
+        return false
+    }
+  }
+  return script.some(bombs) || script.filter(calls).length > 1
+}
