@@ -9,14 +9,18 @@ import type { PairingRefused } from "../../services/conversation/Pairing.js"
 import type { TargetError } from "../../services/delivery/TargetResolver.js"
 import type { Draining } from "../../services/operation/Drain.js"
 import type { SessionNotFound, TitleTaken } from "../../services/session/SessionStore.js"
+import type { IncidentNotFound } from "../../services/schedule/Incident.js"
 import type { JobError } from "../../services/schedule/JobError.js"
+import type { NotepadFull } from "../../services/schedule/Notepad.js"
 import type { StateError } from "../../services/state/StateError.js"
 
 /** What the services behind the handlers say no with. */
 export type Known =
   | ApiError
   | Draining
+  | IncidentNotFound
   | JobError
+  | NotepadFull
   | NothingToAnswer
   | PairingRefused
   | SessionNotFound
@@ -34,6 +38,7 @@ export const ofKnown = (error: Known): ApiError => {
   switch (error._tag) {
     case "SessionNotFound":
     case "NothingToAnswer":
+    case "IncidentNotFound":
     case "JobNotFound":
       return new ApiError({ status: 404, code, message })
     case "TitleTaken":
@@ -46,6 +51,7 @@ export const ofKnown = (error: Known): ApiError => {
       return Errors.badRequest(code, message, [{ path: error.path, message: error.detail }])
     case "JobRefused":
       return Errors.forbidden(error.reason === "cron" ? "not_for_a_scheduled_run" : code, message)
+    case "NotepadFull":
     case "PairingRefused":
     case "UnknownPlatform":
     case "UnresolvedTarget":

@@ -2,7 +2,7 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import { Effect } from "effect"
 import { Api } from "../../services/api/Api.js"
 import { notFound } from "../../services/api/ApiError.js"
-import { Caller } from "../../services/api/Caller.js"
+import { Caller, ownerOnly } from "../../services/api/Caller.js"
 import { Ids } from "../../services/operation/Ids.js"
 import { JobOrigin } from "../../services/schedule/Job.js"
 import { JobDesk } from "../../services/schedule/JobDesk.js"
@@ -68,6 +68,17 @@ export const layer = HttpApiBuilder.group(Api, "jobs", (handlers) =>
       .handle("pause", ({ path, payload }) => answered(asCaller(() => desk.pause(path.id, payload.reason))))
       .handle("resume", ({ path, payload }) => answered(asCaller(() => desk.resume(path.id, payload.at))))
       .handle("start", ({ path, payload }) => answered(asCaller(() => desk.runNow(path.id, payload.prompt))))
+      .handle("incidents", ({ urlParams: { limit, state } }) =>
+        answered(desk.incidents({ limit, state: state ?? null }))
+      )
+      .handle("acknowledge", ({ path }) =>
+        answered(Effect.zipRight(ownerOnly("an answer to an incident"), desk.acknowledge(path.id)))
+      )
+      .handle("notes", ({ path }) => answered(desk.notes(path.id)))
+      .handle("setNote", ({ path, payload }) => answered(desk.setNote(path.id, path.key, payload.value)))
+      .handle("removeNote", ({ path }) =>
+        answered(Effect.map(desk.removeNote(path.id, path.key), (removed) => ({ removed })))
+      )
       .handle("runs", ({ path, urlParams }) => answered(desk.runs(path.id, urlParams.limit)))
   })
 )

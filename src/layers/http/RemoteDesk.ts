@@ -67,6 +67,13 @@ export const layer = (options: Client.Options): Layer.Layer<Desk, never, HttpCli
                 : client.jobs.runs({ path: { id }, urlParams: { limit } })
             ),
           run: (id) => asked(client.jobs.run({ path: { id } })),
+          incidents: ({ limit, state }) =>
+            asked(client.jobs.incidents({ urlParams: { limit, ...(state === null ? {} : { state }) } })),
+          acknowledge: (id) => asked(client.jobs.acknowledge({ path: { id } })),
+          notes: (id) => asked(client.jobs.notes({ path: { id } })),
+          setNote: (id, key, value) => asked(client.jobs.setNote({ path: { id, key }, payload: { value } })),
+          removeNote: (id, key) =>
+            Effect.map(asked(client.jobs.removeNote({ path: { id, key } })), ({ removed }) => removed),
           preview: ({ count, from, schedule, timezone }) =>
             asked(
               client.jobs.preview({

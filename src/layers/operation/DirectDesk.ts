@@ -170,6 +170,11 @@ const make = Effect.gen(function* () {
       remove: (reference) => refused(jobs.remove(reference)),
       runs: (reference, limit) => refused(jobs.runs(reference, limit)),
       run: (id) => refused(jobs.run(id)),
+      incidents: jobs.incidents,
+      acknowledge: (id) => refused(jobs.acknowledge(id)),
+      notes: (reference) => refused(jobs.notes(reference)),
+      setNote: (reference, key, value) => refused(jobs.setNote(reference, key, value)),
+      removeNote: (reference, key) => refused(jobs.removeNote(reference, key)),
       preview: (options) => refused(jobs.preview(options))
     },
     pairing: {

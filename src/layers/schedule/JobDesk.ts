@@ -1,16 +1,19 @@
 import { FileSystem, Path } from "@effect/platform"
 import { Clock, Effect, Layer } from "effect"
-import { jobView, runView } from "../../services/api/Jobs.js"
+import { incidentView, jobView, noteView, runView } from "../../services/api/Jobs.js"
 import type { Routed } from "../../services/delivery/Deliver.js"
 import { Outbox } from "../../services/delivery/Outbox.js"
 import { TargetResolver } from "../../services/delivery/TargetResolver.js"
 import { GatewayAddresses } from "../../services/operation/GatewayAddress.js"
 import { Settings } from "../../services/operation/Settings.js"
+import { Incidents } from "../../services/schedule/Incident.js"
 import type { Job } from "../../services/schedule/Job.js"
 import { JobDesk, type PreviewOptions } from "../../services/schedule/JobDesk.js"
 import { JobNotFound } from "../../services/schedule/JobError.js"
 import * as JobFields from "../../services/schedule/JobFields.js"
 import { type JobDraft, type JobMaker, Jobs, type JobView } from "../../services/schedule/Jobs.js"
+import { JobStore, type StoredJob } from "../../services/schedule/JobStore.js"
+import { Notepad } from "../../services/schedule/Notepad.js"
 import { type Occurrence, Occurrences, ofRunId, runId } from "../../services/schedule/Occurrence.js"
 import * as Schedule from "../../services/schedule/Schedule.js"
 import * as ScheduleText from "../../services/schedule/ScheduleText.js"
@@ -19,7 +22,10 @@ import { addressOf } from "./JobDefinitions.js"
 
 const make = Effect.gen(function* () {
   const jobs = yield* Jobs
+  const store = yield* JobStore
   const occurrences = yield* Occurrences
+  const incidents = yield* Incidents
+  const notepad = yield* Notepad
   const resolver = yield* TargetResolver
   const outbox = yield* Outbox
   const addresses = yield* GatewayAddresses
@@ -60,6 +66,8 @@ const make = Effect.gen(function* () {
         rows.map((row) => row.id)
       )
     )
+
+  const notesOfJob = ({ number }: StoredJob) => Effect.map(notepad.list(number), (notes) => notes.map(noteView))
 
   const create = (draft: JobDraft, maker: JobMaker) =>
     Effect.gen(function* () {
@@ -121,6 +129,16 @@ const make = Effect.gen(function* () {
         if (run === null) return yield* new JobNotFound({ reference: id })
         return { run: yield* withDeliveries(run), text: yield* documentOf(run.output) }
       }),
+    incidents: (options) => Effect.map(incidents.list(options), (all) => all.map(incidentView)),
+    acknowledge: (id) => Effect.map(incidents.acknowledge(id), incidentView),
+    notes: (reference) => Effect.flatMap(store.find(reference), notesOfJob),
+    setNote: (reference, key, value) =>
+      Effect.gen(function* () {
+        const job = yield* store.find(reference)
+        yield* notepad.set(job.number, key, value)
+        return yield* notesOfJob(job)
+      }),
+    removeNote: (reference, key) => Effect.flatMap(store.find(reference), ({ number }) => notepad.remove(number, key)),
     preview
   })
 })
@@ -128,5 +146,15 @@ const make = Effect.gen(function* () {
 export const layer: Layer.Layer<
   JobDesk,
   never,
-  Jobs | Occurrences | TargetResolver | Outbox | GatewayAddresses | Settings | FileSystem.FileSystem | Path.Path
+  | Jobs
+  | JobStore
+  | Occurrences
+  | Incidents
+  | Notepad
+  | TargetResolver
+  | Outbox
+  | GatewayAddresses
+  | Settings
+  | FileSystem.FileSystem
+  | Path.Path
 > = Layer.effect(JobDesk, make)

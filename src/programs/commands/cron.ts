@@ -6,6 +6,7 @@ import { JobView, RunDocument } from "../../services/api/Jobs.js"
 import { Instant } from "../../services/operation/Instant.js"
 import { Desk } from "../../services/operation/Desk.js"
 import { exported, imported } from "./cron/document.js"
+import { incidents, notepad } from "./cron/memory.js"
 import { next } from "./cron/next.js"
 import { notInCron } from "./cron/notInCron.js"
 import { fields, patchOf } from "./cron/options.js"
@@ -232,6 +233,8 @@ export const command = Command.make("cron").pipe(
     runs,
     status,
     next,
+    incidents,
+    notepad,
     exported,
     imported
   ])

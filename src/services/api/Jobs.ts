@@ -7,6 +7,8 @@ import type { Routed } from "../delivery/Deliver.js"
 import { Instant } from "../operation/Instant.js"
 import * as Job from "../schedule/Job.js"
 import * as Jobs from "../schedule/Jobs.js"
+import { type Incident, IncidentState } from "../schedule/Incident.js"
+import type { Note } from "../schedule/Notepad.js"
 import { type Occurrence, OccurrenceKind, runId } from "../schedule/Occurrence.js"
 import { Conflict, NotFound } from "./ApiError.js"
 import { Authentication } from "./Caller.js"
@@ -153,6 +155,46 @@ export const runView = (run: Occurrence, deliveries: ReadonlyArray<string>): Run
 /** What a run left: its document. */
 export const RunDocument = Schema.Struct({ run: RunView, text })
 
+/** One way in which a job fails, however often. */
+export const IncidentView = Schema.Struct({
+  id: Schema.String,
+  jobId: Job.JobId,
+  jobName: Schema.String,
+  kind: Schema.String,
+  error: Schema.String,
+  state: IncidentState,
+  count: Schema.Int,
+  firstAt: Instant,
+  lastAt: Instant,
+  alertedAt: instant,
+  closedAt: instant
+}).annotations({ identifier: "Incident" })
+export type IncidentView = typeof IncidentView.Type
+
+export const incidentView = (incident: Incident): IncidentView => ({
+  id: incident.id,
+  jobId: incident.jobId,
+  jobName: incident.jobName,
+  kind: incident.kind,
+  error: incident.error,
+  state: incident.state,
+  count: incident.count,
+  firstAt: incident.firstAt,
+  lastAt: incident.lastAt,
+  alertedAt: incident.alertedAt,
+  closedAt: incident.closedAt
+})
+
+/** What a job remembers from run to run. */
+export const NoteView = Schema.Struct({
+  key: Schema.String,
+  value: Schema.String,
+  updatedAt: Instant
+}).annotations({ identifier: "Note" })
+export type NoteView = typeof NoteView.Type
+
+export const noteView = ({ key, updatedAt, value }: Note): NoteView => ({ key, value, updatedAt })
+
 /** When a schedule would be due, without storing anything. */
 export const Preview = Schema.Struct({
   schedule: Schema.String,
@@ -181,6 +223,8 @@ const RunBody = Schema.Struct({ prompt: Schema.optionalWith(text, { default: () 
 
 /** A job by its id or its exact name. */
 const byReference = Schema.Struct({ id: PathText })
+
+const ofNote = Schema.Struct({ id: PathText, key: PathText })
 
 /** Scheduled jobs and their runs. */
 export const ScheduledJobs = HttpApiGroup.make("jobs")
@@ -279,5 +323,40 @@ export const ScheduledJobs = HttpApiGroup.make("jobs")
       .addError(NotFound)
       .addError(Conflict)
       .annotate(OpenApi.Summary, "A job's runs, newest first")
+  )
+  .add(
+    HttpApiEndpoint.get("incidents", "/api/incidents")
+      .setUrlParams(Schema.Struct({ state: Schema.optional(IncidentState), limit: Limit(50, 500) }))
+      .addSuccess(Schema.Array(IncidentView))
+      .annotate(OpenApi.Summary, "How jobs fail, newest first")
+  )
+  .add(
+    HttpApiEndpoint.post("acknowledge", "/api/incidents/:id/ack")
+      .setPath(byReference)
+      .addSuccess(IncidentView)
+      .addError(NotFound)
+      .annotate(OpenApi.Summary, "No more notices of it")
+  )
+  .add(
+    HttpApiEndpoint.get("notes", "/api/jobs/:id/notepad")
+      .setPath(byReference)
+      .addSuccess(Schema.Array(NoteView))
+      .addError(NotFound)
+      .addError(Conflict)
+  )
+  .add(
+    HttpApiEndpoint.put("setNote", "/api/jobs/:id/notepad/:key")
+      .setPath(ofNote)
+      .setPayload(Schema.Struct({ value: Schema.String }).annotations(strict))
+      .addSuccess(Schema.Array(NoteView))
+      .addError(NotFound)
+      .addError(Conflict)
+  )
+  .add(
+    HttpApiEndpoint.del("removeNote", "/api/jobs/:id/notepad/:key")
+      .setPath(ofNote)
+      .addSuccess(Schema.Struct({ removed: Schema.Boolean }))
+      .addError(NotFound)
+      .addError(Conflict)
   )
   .middleware(Authentication)

@@ -2,10 +2,11 @@ import { Context, type Effect, Schema } from "effect"
 import type { ApprovalView } from "../api/Approvals.js"
 import type { DeliveryView, SendResult, TargetView } from "../api/Deliveries.js"
 import type { PairedUserView, PairingRequestView } from "../api/Pairing.js"
-import type { JobView, Preview, RunDocument, RunView } from "../api/Jobs.js"
+import type { IncidentView, JobView, NoteView, Preview, RunDocument, RunView } from "../api/Jobs.js"
 import type { MessageView, SessionView } from "../api/Sessions.js"
 import type { Story } from "../delivery/Explain.js"
 import type { DeliveryState } from "../delivery/Outbox.js"
+import type { IncidentState } from "../schedule/Incident.js"
 import type { PreviewOptions } from "../schedule/JobDesk.js"
 import type { JobDraft, JobPatch } from "../schedule/Jobs.js"
 import type { StateError } from "../state/StateError.js"
@@ -91,6 +92,18 @@ export class Desk extends Context.Tag("hermes/operation/Desk")<
       /** Newest first; null for those of all jobs. */
       readonly runs: (reference: string | null, limit: number) => Effect.Effect<ReadonlyArray<RunView>, DeskError>
       readonly run: (id: string) => Effect.Effect<typeof RunDocument.Type, DeskError>
+      readonly incidents: (options: {
+        readonly state: IncidentState | null
+        readonly limit: number
+      }) => Effect.Effect<ReadonlyArray<IncidentView>, DeskError>
+      readonly acknowledge: (id: string) => Effect.Effect<IncidentView, DeskError>
+      readonly notes: (reference: string) => Effect.Effect<ReadonlyArray<NoteView>, DeskError>
+      readonly setNote: (
+        reference: string,
+        key: string,
+        value: string
+      ) => Effect.Effect<ReadonlyArray<NoteView>, DeskError>
+      readonly removeNote: (reference: string, key: string) => Effect.Effect<boolean, DeskError>
       readonly preview: (options: PreviewOptions) => Effect.Effect<Preview, DeskError>
     }
     readonly pairing: {

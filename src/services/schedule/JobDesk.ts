@@ -1,8 +1,10 @@
 import { Context, type Effect } from "effect"
-import type { JobView, Preview, RunDocument, RunView } from "../api/Jobs.js"
+import type { IncidentView, JobView, NoteView, Preview, RunDocument, RunView } from "../api/Jobs.js"
 import type { StateError } from "../state/StateError.js"
+import type { IncidentNotFound, IncidentState } from "./Incident.js"
 import type { JobError, JobNotFound } from "./JobError.js"
 import type { JobDraft, JobMaker, JobPatch } from "./Jobs.js"
+import type { NotepadFull } from "./Notepad.js"
 import type { ScheduleInvalid } from "./ScheduleInvalid.js"
 
 /** What a schedule is asked for without a job. */
@@ -32,6 +34,22 @@ export class JobDesk extends Context.Tag("hermes/schedule/JobDesk")<
     /** Newest first; of one job, or of all when `reference` is null. */
     readonly runs: (reference: string | null, limit: number) => Effect.Effect<ReadonlyArray<RunView>, JobError>
     readonly run: (id: string) => Effect.Effect<typeof RunDocument.Type, JobNotFound | StateError>
+    /** Newest first. */
+    readonly incidents: (options: {
+      readonly state: IncidentState | null
+      readonly limit: number
+    }) => Effect.Effect<ReadonlyArray<IncidentView>, StateError>
+    /** Its owner knows: no more notices of it. */
+    readonly acknowledge: (id: string) => Effect.Effect<IncidentView, IncidentNotFound | StateError>
+    /** What a job remembers from run to run. */
+    readonly notes: (reference: string) => Effect.Effect<ReadonlyArray<NoteView>, JobError>
+    readonly setNote: (
+      reference: string,
+      key: string,
+      value: string
+    ) => Effect.Effect<ReadonlyArray<NoteView>, JobError | NotepadFull>
+    /** Was there one? */
+    readonly removeNote: (reference: string, key: string) => Effect.Effect<boolean, JobError>
     readonly preview: (options: PreviewOptions) => Effect.Effect<Preview, ScheduleInvalid>
   }
 >() {}

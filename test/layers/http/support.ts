@@ -24,7 +24,9 @@ import * as ChannelDirectoryLayer from "../../../src/layers/sqlite/ChannelDirect
 import * as GatewayAddressLayer from "../../../src/layers/sqlite/GatewayAddress.js"
 import * as HomeChannelsLayer from "../../../src/layers/sqlite/HomeChannels.js"
 import * as InboxLayer from "../../../src/layers/sqlite/Inbox.js"
+import * as IncidentsLayer from "../../../src/layers/sqlite/Incidents.js"
 import * as JobStoreLayer from "../../../src/layers/sqlite/JobStore.js"
+import * as NotepadLayer from "../../../src/layers/sqlite/Notepad.js"
 import * as OccurrencesLayer from "../../../src/layers/sqlite/Occurrences.js"
 import * as OutboxLayer from "../../../src/layers/sqlite/Outbox.js"
 import * as SessionStoreLayer from "../../../src/layers/sqlite/SessionStore.js"
@@ -264,6 +266,8 @@ const stores = Layer.mergeAll(
   ApprovalStoreLayer.layer,
   JobStoreLayer.layer,
   OccurrencesLayer.layer,
+  IncidentsLayer.layer,
+  NotepadLayer.layer,
   GatewayAddressLayer.layer
 ).pipe(Layer.provideMerge(Layer.mergeAll(layerMemory, IdsLayer.layer)))
 
