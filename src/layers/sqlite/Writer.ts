@@ -4,6 +4,7 @@ import * as Synchronous from "../../fibers/Synchronous.js"
 import * as Turn from "../../fibers/Turn.js"
 import { type Patience, type Step, Transaction } from "../../services/state/Database.js"
 import { type StateError, StateUnknown } from "../../services/state/StateError.js"
+import * as EventLoop from "../node/EventLoop.js"
 import type { Loss } from "./DatabaseFile.js"
 import { translated } from "./SqliteFailure.js"
 import type { SteadyConnection } from "./SteadyConnection.js"
@@ -96,7 +97,8 @@ export const make = (options: {
     })
 
     const round = somethingWaits.pipe(
-      Effect.zipRight(allInputSeen),
+      // what was handed over by then shares the commit; else each socket's message would be written, and waited for, alone
+      Effect.zipRight(EventLoop.turn),
       Effect.zipRight(options.room),
       Effect.zipRight(Effect.sync(commitOldest)),
       Effect.tap((busy) => (busy ? Effect.zipRight(Effect.sync(expire), pause) : Effect.void))
@@ -140,12 +142,3 @@ export const make = (options: {
       >
     return { write }
   })
-
-/**
- * Everything that has arrived at this process by now has been handed to its fibers: what they write shares the commit.
- * Without it each socket's message would be written, and waited for, alone.
- */
-const allInputSeen = Effect.async<void>((resume) => {
-  // oxlint-disable-next-line fibers/no-ambient-time -- the end of an event loop's turn is no time: no clock moves it
-  setImmediate(() => resume(Effect.void))
-})

@@ -1,6 +1,6 @@
-import { FileSystem } from "@effect/platform"
 import type { PlatformError } from "@effect/platform/Error"
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
+import * as PlainFile from "../node/PlainFile.js"
 
 /** Lines of a file, from one on. */
 export interface Page {
@@ -25,32 +25,26 @@ export interface PageRequest {
 /** It holds a NUL among its first bytes, so it is no text. */
 export type Read = { readonly _tag: "Page"; readonly page: Page } | { readonly _tag: "Binary" }
 
-const chunkBytes = 65_536
 const sniffBytes = 8_192
 
 /**
  * Reads a page in memory that does not depend on the size of the file, nor on the length of its lines. It stops where
  * the page ends.
  */
-export const read = (
-  fs: FileSystem.FileSystem,
-  file: string,
-  request: PageRequest
-): Effect.Effect<Read, PlatformError> =>
+export const read = (file: string, request: PageRequest): Effect.Effect<Read, PlatformError> =>
   Effect.scoped(
     Effect.gen(function* () {
-      const handle = yield* fs.open(file, { flag: "r" })
+      const { next } = yield* PlainFile.open(file)
       const decoder = new TextDecoder("utf-8")
       const collect = collector(request)
       for (let first = true; ; first = false) {
-        const chunk: Option.Option<Uint8Array> = yield* handle.readAlloc(FileSystem.Size(chunkBytes))
-        if (Option.isNone(chunk)) {
+        const chunk = yield* next
+        if (chunk === null) {
           collect.push(decoder.decode())
           return { _tag: "Page", page: collect.end() } as const
         }
-        if (first && chunk.value.subarray(0, sniffBytes).includes(0)) return { _tag: "Binary" } as const
-        if (collect.push(decoder.decode(chunk.value, { stream: true })))
-          return { _tag: "Page", page: collect.end() } as const
+        if (first && chunk.subarray(0, sniffBytes).includes(0)) return { _tag: "Binary" } as const
+        if (collect.push(decoder.decode(chunk, { stream: true }))) return { _tag: "Page", page: collect.end() } as const
       }
     })
   )

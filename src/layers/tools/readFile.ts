@@ -14,6 +14,8 @@ const mostLines = 2_000
 const usualLines = 500
 const pageCharacters = 80_000
 const lineCharacters = 2_000
+/** Some files have no end. */
+const limitMillis = 20_000
 
 const Parameters = Schema.Struct({
   path: Schema.NonEmptyString,
@@ -34,7 +36,9 @@ export const failureOf = (written: string, error: PlatformError): Tool.ToolFailu
       ? "there is no such file; search_files finds files by name"
       : reason === "PermissionDenied"
         ? "permission denied"
-        : error.message
+        : reason === "WouldBlock"
+          ? "it has nothing to read now; a command in the terminal can wait for it and be stopped"
+          : error.message
   return new Tool.ToolFailure({ text: `${written}: ${advice}` })
 }
 
@@ -81,7 +85,7 @@ export const layer: Layer.Layer<
                 })
               if (info.type !== "File")
                 return yield* new Tool.ToolFailure({ text: `${args.path} is no regular file and is not read` })
-              const found = yield* LineReader.read(fs, file.real, {
+              const found = yield* LineReader.read(file.real, {
                 from,
                 lines: args.limit ?? usualLines,
                 characters: pageCharacters,
@@ -93,6 +97,10 @@ export const layer: Layer.Layer<
                   })
                 : shown(args.path, from, found.page)
             }).pipe(
+              Effect.timeoutFail({
+                duration: limitMillis,
+                onTimeout: () => new Tool.ToolFailure({ text: `${args.path} does not come to its line ${from}` })
+              }),
               Effect.catchAll((error) =>
                 Effect.fail(error._tag === "ToolFailure" ? error : failureOf(args.path, error))
               )

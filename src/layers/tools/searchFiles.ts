@@ -1,6 +1,5 @@
 import { FileSystem } from "@effect/platform"
 import { Clock, Effect, Layer, Schema } from "effect"
-import { readFile } from "node:fs/promises"
 import * as path from "node:path"
 import type { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
 import * as Glob from "../../services/agent/Glob.js"
@@ -8,6 +7,7 @@ import * as Tool from "../../services/agent/Tool.js"
 import { ToolRegistry } from "../../services/agent/Toolbox.js"
 import type { Approvals } from "../../services/approval/Approval.js"
 import type { Settings } from "../../services/operation/Settings.js"
+import * as PlainFile from "../node/PlainFile.js"
 import * as AgentPath from "./AgentPath.js"
 import * as Gate from "./Gate.js"
 import { failureOf } from "./readFile.js"
@@ -56,23 +56,25 @@ interface Result {
 }
 
 /** The text of a file that is searched; null for a binary, large or unreadable one, and for a secret under another name. */
-const textOf = (fs: FileSystem.FileSystem, paths: AgentPath.AgentPaths, file: string): Effect.Effect<string | null> =>
+const textOf = (paths: AgentPath.AgentPaths, file: string): Effect.Effect<string | null> =>
   Effect.gen(function* () {
-    const info = yield* fs.stat(file)
-    if (info.size > largestFile) return null
-    if (info.nlink._tag === "Some" && info.nlink.value > 1) {
+    const opened = yield* PlainFile.open(file)
+    if (opened.info.size > largestFile) return null
+    if (opened.info.nlink > 1) {
       const verdict = yield* paths.reading({ written: file, real: file })
       if (verdict.verdict === "never") return null
     }
-    const bytes = yield* Effect.tryPromise(() => readFile(file))
-    return bytes.length > largestFile || bytes.subarray(0, 8_192).includes(0)
+    const bytes = yield* PlainFile.rest(opened, largestFile)
+    return bytes === null || bytes.subarray(0, 8_192).includes(0)
       ? null
-      : bytes.toString("utf8").replaceAll("\r\n", "\n")
-  }).pipe(Effect.orElseSucceed(() => null))
+      : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8").replaceAll("\r\n", "\n")
+  }).pipe(
+    Effect.scoped,
+    Effect.orElseSucceed(() => null)
+  )
 
 /** The lines of `files` that match, at most `wanted`. */
 const matching = (
-  fs: FileSystem.FileSystem,
   paths: AgentPath.AgentPaths,
   root: string,
   files: ReadonlyArray<string>,
@@ -87,7 +89,7 @@ const matching = (
       const late = (yield* Clock.currentTimeMillis) > deadline
       if (late || matches.length >= wanted) return { matches, searched: at, skipped, stopped: true }
       const batch = files.slice(at, at + batchFiles)
-      const texts = yield* Effect.forEach(batch, (file) => textOf(fs, paths, path.join(root, file)), { concurrency: 8 })
+      const texts = yield* Effect.forEach(batch, (file) => textOf(paths, path.join(root, file)), { concurrency: 8 })
       skipped += texts.filter((text) => text === null).length
       const found = yield* pattern.lines(texts.map((text) => text ?? ""))
       for (const [index, numbers] of found.entries()) {
@@ -125,6 +127,7 @@ export const layer: Layer.Layer<
     const fs = yield* FileSystem.FileSystem
     const gate = yield* Gate.make
     const paths = yield* AgentPath.make
+    const lane = yield* Effect.makeSemaphore(1)
 
     const page = (args: Search) => ({ offset: args.offset ?? 0, limit: args.limit ?? usualResults })
 
@@ -159,7 +162,7 @@ export const layer: Layer.Layer<
     ) =>
       Effect.gen(function* () {
         const { limit, offset } = page(args)
-        const pattern = yield* GuardedPattern.make(args.pattern, args.ignore_case ?? false)
+        const pattern = yield* GuardedPattern.make(args.pattern, args.ignore_case ?? false, lane)
         const walked =
           only === null
             ? yield* FileWalk.files(root, {
@@ -169,7 +172,7 @@ export const layer: Layer.Layer<
                 deadline
               })
             : { files: only, stopped: false, unreadable: 0 }
-        const result = yield* matching(fs, paths, root, walked.files, pattern, offset + limit + 1, deadline)
+        const result = yield* matching(paths, root, walked.files, pattern, offset + limit + 1, deadline)
         const wanted = result.matches.slice(offset, offset + limit)
         const { count, text } = shownLines(wanted)
         const more = result.matches.length > offset + count
@@ -213,6 +216,10 @@ export const layer: Layer.Layer<
               paths.mayRead(file) === "never" || (verdict.verdict === "allow" && paths.mayRead(file) !== "allow")
             const search = Effect.gen(function* () {
               const info = yield* Effect.mapError(fs.stat(place.real), (error) => failureOf(place.written, error))
+              if (FileWalk.isKernel(place.real) && info.type === "Directory")
+                return yield* new Tool.ToolFailure({
+                  text: `${place.written} holds files of the kernel, which are not searched; name one of them`
+                })
               if (info.type === "Directory")
                 return yield* args.target === "files"
                   ? byName(args, place.real, isHidden, deadline)

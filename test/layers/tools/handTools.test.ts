@@ -17,6 +17,7 @@ import {
 } from "node:fs"
 import { execFileSync } from "node:child_process"
 import { tmpdir } from "node:os"
+import { monitorEventLoopDelay } from "node:perf_hooks"
 import * as path from "node:path"
 import { expect } from "vitest"
 import * as CronMarker from "../../../src/fibers/CronMarker.js"
@@ -24,6 +25,7 @@ import * as Turn from "../../../src/fibers/Turn.js"
 import * as ToolRegistryLayer from "../../../src/layers/agent/ToolRegistry.js"
 import * as CommandJudgeLayer from "../../../src/layers/approval/CommandJudge.js"
 import * as ShellLayer from "../../../src/layers/node/Shell.js"
+import * as PlainFile from "../../../src/layers/node/PlainFile.js"
 import * as readFileTool from "../../../src/layers/tools/readFile.js"
 import * as searchFilesTool from "../../../src/layers/tools/searchFiles.js"
 import * as terminalTool from "../../../src/layers/tools/terminal.js"
@@ -411,13 +413,58 @@ describe("search_files", () => {
     Effect.gen(function* () {
       writeFileSync(path.join(place, "evil.txt"), `${"a".repeat(5_000)}!`)
       const started = Date.now()
-      const told = yield* use("search_files", { pattern: "^(a+)+$", path: path.join(place, "evil.txt") })
+      const delay = monitorEventLoopDelay({ resolution: 5 })
+      delay.enable()
+      const evil = use("search_files", { pattern: "^(a+)+$", path: path.join(place, "evil.txt") })
+      const [told] = yield* Effect.all([evil, evil, evil, evil], { concurrency: "unbounded" })
+      delay.disable()
+      expect(delay.max / 1e6).toBeLessThan(450)
       expect(told.ok).toBe(false)
       expect(told.text).toContain("nested repetitions")
       expect(Date.now() - started).toBeLessThan(5_000)
       expect((yield* use("search_files", { pattern: "(", path: place })).text).toContain("regular expression")
       expect((yield* use("search_files", { pattern: "x{,3}", path: place })).ok).toBe(true)
       expect((yield* use("search_files", { pattern: "x", path: "nowhere" })).text).toContain("no such file")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.live("finds the same lines in files of many slices as in one", () =>
+    Effect.gen(function* () {
+      const lines = Array.from({ length: 30_000 }, (_, index) => (index % 7_000 === 6_999 ? "needle" : `row ${index}`))
+      mkdirSync(path.join(place, "long"))
+      for (const name of ["a.txt", "b.txt"]) writeFileSync(path.join(place, "long", name), lines.join("\n"))
+      expect((yield* use("search_files", { pattern: "^needle$", path: path.join(place, "long") })).text).toBe(
+        ["a.txt", "b.txt"]
+          .map((name) => `${name}\n${[7_000, 14_000, 21_000, 28_000].map((line) => `${line}|needle`).join("\n")}`)
+          .join("\n\n")
+      )
+      // a line that takes too long is found out, wherever it stands
+      writeFileSync(path.join(place, "long", "c.txt"), `${lines.join("\n")}\n${"a".repeat(5_000)}!\n`)
+      const told = yield* use("search_files", { pattern: "^(a+)+$", path: path.join(place, "long") })
+      expect(told.text).toContain("nested repetitions")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.live("reads no more of a file than it holds of one, and waits for none", () =>
+    Effect.gen(function* () {
+      const bytes = (file: string) =>
+        Effect.scoped(Effect.flatMap(PlainFile.open(file), (open) => PlainFile.rest(open, 10)))
+      const ten = path.join(place, "ten")
+      writeFileSync(ten, "0123456789")
+      expect(Buffer.from((yield* bytes(ten)) ?? []).toString()).toBe("0123456789")
+      writeFileSync(ten, "0123456789a")
+      expect(yield* bytes(ten)).toBeNull()
+      const pipe = path.join(place, "pipe")
+      execFileSync("mkfifo", [pipe])
+      expect((yield* Effect.flip(bytes(pipe))).message).toContain("no regular file")
+      if (process.platform !== "linux") return
+      expect(yield* bytes("/proc/self/pagemap")).toBeNull()
+      for (const target of ["content", "files"])
+        expect((yield* use("search_files", { pattern: "x", target, path: `/proc/${process.pid}` })).text).toContain(
+          "files of the kernel"
+        )
+      expect((yield* use("search_files", { pattern: "^MemTotal", path: "/proc/meminfo" })).text).toContain("MemTotal")
+      expect((yield* use("read_file", { path: "/proc/meminfo" })).text).toContain("MemTotal")
     }).pipe(Effect.provide(layer))
   )
 

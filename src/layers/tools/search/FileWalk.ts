@@ -6,7 +6,10 @@ import * as path from "node:path"
 const skipped = new Set([".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"])
 
 /** Kernel trees, where reading has effects and does not end. */
-const kernel = new Set(["/proc", "/sys", "/dev"])
+const kernel = /^\/(proc|sys|dev)(\/(?!shm(\/|$))|$)/
+
+/** Is it such a tree, or in one? */
+export const isKernel = (absolute: string): boolean => kernel.test(absolute)
 
 const mostEntries = 200_000
 
@@ -42,7 +45,7 @@ export const files = (
         return { files: found, stopped: true, unreadable }
       const directory = pending.pop() ?? ""
       const absolute = path.join(root, directory)
-      if (kernel.has(absolute) || options.isHidden(absolute)) continue
+      if (isKernel(absolute) || options.isHidden(absolute)) continue
       const listing = yield* Effect.option(Effect.tryPromise(() => readdir(absolute, { withFileTypes: true })))
       if (listing._tag === "None") {
         unreadable += 1

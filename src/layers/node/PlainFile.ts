@@ -1,0 +1,71 @@
+/**
+ * Reading files that nobody vouches for. A size says nothing about a file of the kernel's, and a read of one may wait
+ * for ever on a thread of the pool that all file access shares: these reads end by count and never wait for more.
+ */
+import { type PlatformError, SystemError, type SystemErrorReason } from "@effect/platform/Error"
+import { Effect, type Scope } from "effect"
+import { constants, type Stats } from "node:fs"
+import { type FileHandle, open as openFile } from "node:fs/promises"
+
+const chunkBytes = 65_536
+
+const reasons: Readonly<Record<string, SystemErrorReason>> = {
+  ENOENT: "NotFound",
+  ENOTDIR: "NotFound",
+  EACCES: "PermissionDenied",
+  EPERM: "PermissionDenied",
+  EBUSY: "Busy",
+  EAGAIN: "WouldBlock"
+}
+
+const failed =
+  (file: string, method: string) =>
+  (error: unknown): PlatformError => {
+    const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : ""
+    return new SystemError({
+      module: "FileSystem",
+      method,
+      reason: reasons[code] ?? "Unknown",
+      pathOrDescriptor: file,
+      description: error instanceof Error ? error.message : String(error)
+    })
+  }
+
+export interface PlainFile {
+  readonly info: Stats
+  /** The next bytes, at most 64 KiB; null at the end. Fails with `WouldBlock` where they are still to come. */
+  readonly next: Effect.Effect<Uint8Array | null, PlatformError>
+}
+
+/** Opens a regular file to read, and nothing else. */
+export const open = (file: string): Effect.Effect<PlainFile, PlatformError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const handle = yield* Effect.acquireRelease(
+      Effect.tryPromise({
+        try: () => openFile(file, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY),
+        catch: failed(file, "open")
+      }),
+      (opened: FileHandle) => Effect.ignore(Effect.tryPromise(() => opened.close()))
+    )
+    const info = yield* Effect.tryPromise({ try: () => handle.stat(), catch: failed(file, "stat") })
+    if (!info.isFile()) return yield* Effect.fail(failed(file, "open")(new Error("it is no regular file")))
+    const bytes = info.size > 0 && info.size < chunkBytes ? info.size + 1 : chunkBytes
+    const next = Effect.tryPromise({
+      try: () => handle.read({ buffer: Buffer.allocUnsafe(bytes) }),
+      catch: failed(file, "read")
+    }).pipe(Effect.map(({ buffer, bytesRead }) => (bytesRead === 0 ? null : buffer.subarray(0, bytesRead))))
+    return { info, next }
+  })
+
+/** All bytes that are left; null when they are more than `most`, of which no more is read than it takes to see it. */
+export const rest = (file: PlainFile, most: number): Effect.Effect<Uint8Array | null, PlatformError> =>
+  Effect.gen(function* () {
+    const chunks: Array<Uint8Array> = []
+    for (let length = 0; ;) {
+      const chunk = yield* file.next
+      if (chunk === null) return Buffer.concat(chunks)
+      chunks.push(chunk)
+      length += chunk.length
+      if (length > most) return null
+    }
+  })
