@@ -351,6 +351,8 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         const run = running
         if (name === "queue" || name === "steer") {
           if (args === "") return yield* freed(entry, `Say what: ${spec.usage}.`)
+          if (SlashCommand.parse(args)._tag !== "NotACommand")
+            return yield* freed(entry, `A command does not wait: send ${args.split(/\s/, 1)[0]} by itself.`)
           return yield* message(withText(entry, args), name)
         }
         if (run !== null && spec.busy === "reject")

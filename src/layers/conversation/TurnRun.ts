@@ -19,6 +19,7 @@ import { SessionStore } from "../../services/session/SessionStore.js"
 import { isShared } from "../../services/session/SessionKey.js"
 import { Transcript } from "../../services/session/Transcript.js"
 import { Database, type Step } from "../../services/state/Database.js"
+import type { StateError } from "../../services/state/StateError.js"
 
 /** Why a turn is being interrupted: a person's wish settles it, a shutdown leaves it to be resumed. */
 export type InterruptCause = "person" | "shutdown"
@@ -44,6 +45,17 @@ export interface TurnRun {
 
 const typingDelay = "300 millis"
 const typingInterval = "2 seconds"
+interface Failure {
+  readonly _tag: string
+  readonly message: string
+}
+
+/** What a little time, or somebody's hand, mends. */
+const passes: ReadonlySet<string> = new Set<StateError["_tag"]>(["StateLocked", "StateDiskFull", "StateUnknown"])
+const firstPauseMillis = 1_000
+const longestPauseMillis = 15_000
+/** After that the next start goes on with it. */
+const patienceMillis = 900_000
 /** A message that waited longer is told its age (decision 25). */
 const lateMillis = 3_600_000
 
@@ -309,18 +321,51 @@ export const make = Effect.gen(function* () {
       )
     })
 
-  /** Nothing could be stored any more, or a defect: said in the log and to whoever watches; the open turn is resumed at the next start. */
+  /** Goes on trying while the database can take nothing (a full disk, a foreign lock); in between it can be interrupted. */
+  const persistently = <A, E extends Failure>(what: string, step: Effect.Effect<A, E>): Effect.Effect<A, E> => {
+    const again = (pauseMillis: number, leftMillis: number): Effect.Effect<A, E> =>
+      Effect.catchAll(step, (error) =>
+        passes.has(error._tag) && leftMillis > 0
+          ? Effect.logWarning(`${what} could not be stored; it is tried again`, error).pipe(
+              Effect.zipRight(Effect.interruptible(Effect.sleep(pauseMillis))),
+              Effect.zipRight(
+                Effect.suspend(() => again(Math.min(2 * pauseMillis, longestPauseMillis), leftMillis - pauseMillis))
+              )
+            )
+          : Effect.fail(error)
+      )
+    return again(firstPauseMillis, patienceMillis)
+  }
+
+  /**
+   * Its rows could not be stored, or a defect. The person is told as soon as that can be stored; an answer that is on
+   * its way already stays what it is. What cannot be told is left open, and the next start goes on with it.
+   */
   const broken = (task: TurnTask, turn: Turn.Turn, cause: Cause.Cause<{ readonly message: string }>) =>
     Effect.gen(function* () {
       yield* Effect.logError("a turn broke off", cause)
-      const text = Notice.failAfter({ cause: "something went wrong inside; it was logged" }).text
-      yield* ended(task, turn, "failed", text)
-    })
+      const failure = Option.getOrNull(Cause.failureOption(cause))
+      const text = Notice.failAfter({ cause: failure?.message ?? "Something went wrong inside; it was logged" }).text
+      const said = { text, finishReason: "error", bookkeeping: Effect.void, usage: null }
+      const telling = Effect.flatMap(turns.get(turn.id), (row) =>
+        row?.state === "running" ? answer(task, turn, said, "failed", null) : ended(task, turn, "failed", text)
+      )
+      yield* persistently("the end of a turn", telling)
+    }).pipe(
+      Effect.catchAllCause((last) =>
+        Cause.isInterruptedOnly(last)
+          ? ended(task, turn, "resumable", "")
+          : Effect.zipRight(
+              Effect.logError("the end of a turn could not be told", last),
+              ended(task, turn, "failed", "")
+            )
+      )
+    )
 
   return {
     run: (task) =>
       Effect.flatMap(Turn.current, (turn) =>
-        begin(task, turn).pipe(
+        persistently("the beginning of a turn", begin(task, turn)).pipe(
           Effect.zipRight(Effect.interruptible(work(task, turn))),
           Effect.onInterrupt(() => interrupted(task, turn)),
           Effect.catchAllCause((cause) =>

@@ -27,6 +27,9 @@ const paceCharacters = 24
 /** However much is added, edits keep this distance. */
 const shortestPaceMillis = 250
 
+/** A growing text is looked at no oftener than this. */
+const lookMillis = 20
+
 /** Refusals and pauses that end the editing for this reply. */
 const maximumStrikes = 3
 
@@ -64,7 +67,10 @@ export const make = (ledger: Ledger, courier: Courier, holds: Holds) =>
         const lane = laneOf(address)
         let wanted = ""
         let shown: Shown | null = null
+        /** Whatever is taken out of it, a longer text is no single message any more. UTF-16 units. */
+        const longestShown = 4 * adapter.capabilities.maxMessageLength
         let lastAt = 0
+        let lookedAt = 0
         let pace = paceMillis
         let strikes = 0
         let ended = false
@@ -82,6 +88,10 @@ export const make = (ledger: Ledger, courier: Courier, holds: Holds) =>
         /** The text to show now, or null: nothing new, or too soon. */
         const due = (now: number): string | null => {
           if (ended || busy || strikes >= maximumStrikes || now - openedAt < quietMillis) return null
+          // A look costs as much as the text is long, and each word of the model asks for one.
+          if (now - lookedAt < lookMillis || now - lastAt < shortestPaceMillis || wanted.length > longestShown)
+            return null
+          lookedAt = now
           const text = presentable(settledPart(wanted))
           if (text === "" || text === shown?.text) return null
           const added = text.length - (shown?.text.length ?? 0)

@@ -117,18 +117,26 @@ const closestTo = (typed: string): ReadonlyArray<string> =>
     .slice(0, 3)
     .map((name) => `/${name}`)
 
-const pattern = /^([/!])([A-Za-z][A-Za-z0-9_-]*)(?:@[A-Za-z0-9_]+)?(?:\s+([\s\S]*))?$/
+const pattern = /^([/!])(\p{L}[\p{L}\p{N}_-]*)(?:@[A-Za-z0-9_]+)?([\s\S]*)$/u
+
+/** What may stand before a command without being seen. */
+const unseen = /^[\s\u200b-\u200f\u2060\ufeff]+/
+
+/** What stands behind a name: nothing, its words, or what makes it another name than any. */
+const argsOf = (rest: string): string | null => (/^[.,:;!?…]*$/.test(rest) ? "" : /^\s/.test(rest) ? rest.trim() : null)
 
 /**
  * Reads a message. `/name args` is a command, known or not; a path like `/etc/hosts` or a lone slash is text.
  * `prefix` is the surface's (`!` where `/` belongs to the platform), and there only known names count.
  */
 export const parse = (text: string, prefix = "/"): Parsed => {
-  const match = pattern.exec(text.trim())
+  const match = pattern.exec(text.replace(unseen, "").trimEnd())
   if (match === null || match[1] !== prefix) return { _tag: "NotACommand" }
-  const typed = match[2] ?? ""
-  const spec = find(typed)
-  if (spec !== undefined) return { _tag: "Command", name: spec.name, spec, args: (match[3] ?? "").trim() }
+  const [, , typed = "", rest = ""] = match
+  if (rest.startsWith("/")) return { _tag: "NotACommand" }
+  const args = argsOf(rest)
+  const spec = args === null ? undefined : find(typed)
+  if (spec !== undefined && args !== null) return { _tag: "Command", name: spec.name, spec, args }
   return prefix === "/" ? { _tag: "Unknown", typed, closest: closestTo(typed) } : { _tag: "NotACommand" }
 }
 

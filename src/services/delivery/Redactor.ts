@@ -55,7 +55,7 @@ const named: ReadonlyArray<RegExp> = [
   // key=value in an address or a form
   /([?&](?:access_token|api_?key|auth|key|secret|password|sig|signature|token)=)([^\s&#"']{6,4096})/gi,
   // NAME_API_KEY=value, "api_key": "value"; with a digit in it, so that a variable's name in code is not taken for one
-  /\b([A-Za-z0-9_-]{0,64}(?:api[_-]?key|access[_-]?token|auth[_-]?token|bot[_-]?token|client[_-]?secret|password|private[_-]?key|secret[_-]?key)["']?\s{0,4}[:=]\s{0,4}["']?)((?=[^\s]{0,256}[0-9])[A-Za-z0-9_+/=-]{16,4096}(?![.(]))/gi
+  /((?:api[_-]?key|access[_-]?token|auth[_-]?token|bot[_-]?token|client[_-]?secret|password|private[_-]?key|secret[_-]?key)["']?\s{0,4}[:=]\s{0,4}["']?)((?=[^\s]{0,256}[0-9])[A-Za-z0-9_+/=-]{16,4096}(?![.(]))/gi
 ]
 
 const apply = (values: ReadonlyArray<string>, text: string): string => {

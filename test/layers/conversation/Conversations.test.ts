@@ -3,6 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, FiberId, Layer, Scope } from "effect"
 import type { ModelRequest } from "../../../src/services/agent/ModelRoute.js"
 import { Database, Transaction } from "../../../src/services/state/Database.js"
+import { StateDiskFull } from "../../../src/services/state/StateError.js"
 import { Pairing } from "../../../src/services/conversation/Pairing.js"
 import { Settings } from "../../../src/services/operation/Settings.js"
 import * as Testing from "../../../src/testing/index.js"
@@ -96,6 +97,8 @@ describe("a conversation", () => {
   it.scopedLive("never sends a slash command to the model, known or not", () =>
     Effect.gen(function* () {
       for (const text of ["/help", "/status", "/whoami", "/frobnicate", "/title", "/sessions"]) yield* say(text)
+      for (const text of ["/queue /frobnicate now", "/steer /approve"]) yield* say(text)
+      yield* heard("A command does not wait: send /approve by itself.")
       yield* heard("I don't know /frobnicate")
       yield* heard("Idle.")
       yield* say("hello")
@@ -172,6 +175,43 @@ describe("a conversation", () => {
         yield* eventually("SELECT id FROM turns WHERE ended_at IS NULL", (found) => found.length === 0)
       }).pipe(Effect.provide(Testing.gateway({ model: echo })))
     )
+
+  it.scopedLive("says that a turn could not be stored as soon as there is room, and goes on", () =>
+    Effect.gen(function* () {
+      let full = false
+      let refused = 0
+      const database = Layer.effect(
+        Database,
+        Effect.map(Database, (real) =>
+          Database.of({
+            ...real,
+            write: (operation, step, patience) =>
+              Effect.suspend(() => {
+                if (!full) return real.write(operation, step, patience)
+                refused += 1
+                return new StateDiskFull({ operation, detail: "no room" })
+              })
+          })
+        )
+      ).pipe(Layer.provide(Testing.SqliteInMemory))
+      const gate = yield* gated
+      yield* Effect.gen(function* () {
+        yield* say("one")
+        yield* gate.waits("one")
+        full = true
+        yield* gate.answer("one", "an answer that is lost")
+        yield* Effect.sleep("50 millis").pipe(Effect.repeat({ until: () => refused > 1 }))
+        full = false
+        yield* heard("I didn't finish")
+        expect(yield* texts).not.toContain("an answer that is lost")
+        yield* say("three")
+        yield* gate.waits("three")
+        yield* gate.answer("three", "and on")
+        yield* heard("and on")
+        yield* eventually("SELECT id FROM turns WHERE ended_at IS NULL", (found) => found.length === 0)
+      }).pipe(Effect.provide(Testing.gateway({ model: gate.model, database })))
+    })
+  )
 
   it.scopedLive("interrupts by default: the stale answer is never sent, the new message is answered", () =>
     Effect.gen(function* () {

@@ -13,7 +13,9 @@ describe("SlashCommand", () => {
     ["/who", "whoami", ""],
     ["/stat", "status", ""],
     ["/title@hermes_bot Garden", "title", "Garden"],
-    ["/queue first\nsecond", "queue", "first\nsecond"]
+    ["/queue first\nsecond", "queue", "first\nsecond"],
+    ["/stop!", "stop", ""],
+    ["\u200b /stop", "stop", ""]
   ])("reads %s", (text, name, args) => {
     expect(parse(text)).toMatchObject({ _tag: "Command", name, args })
   })
@@ -27,6 +29,13 @@ describe("SlashCommand", () => {
     expect(parse("/xyzzy")).toEqual({ _tag: "Unknown", typed: "xyzzy", closest: [] })
     expect(parse("/st")._tag).toBe("Unknown")
   })
+
+  it.each(["/nosuch.x", "/nosuch,please", "/nosuch: x", "/étoile x", "/stop.now", "\u200b/nosuch x", "/nosuch\u00a0x"])(
+    "takes %s for an unknown command",
+    (text) => {
+      expect(parse(text)._tag).toBe("Unknown")
+    }
+  )
 
   it("knows only known names behind another prefix", () => {
     expect(parse("!stop", "!")).toMatchObject({ _tag: "Command", name: "stop" })
