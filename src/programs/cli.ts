@@ -1,7 +1,8 @@
 /** The command `hermes` (contract §2): which of its commands was asked for, and how it ended. */
 import * as Command from "@effect/cli/Command"
 import * as CliConfig from "@effect/cli/CliConfig"
-import * as Options from "@effect/cli/Options"
+import * as CommandDescriptor from "@effect/cli/CommandDescriptor"
+import { isValidationError, type ValidationError } from "@effect/cli/ValidationError"
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodePath from "@effect/platform-node/NodePath"
 import * as NodeTerminal from "@effect/platform-node/NodeTerminal"
@@ -11,8 +12,9 @@ import process from "node:process"
 import * as AmbientEnvironment from "../fibers/AmbientEnvironment.js"
 import * as StderrLog from "../layers/terminal/StderrLog.js"
 import { version } from "../services/operation/Version.js"
-import { endingOf, usage } from "./commands/failure.js"
-import { note, uncoloured } from "./commands/output.js"
+import { endingOf, errorDocument, usage, wordsOf as wordsOfError } from "./commands/failure.js"
+import * as Help from "./commands/help.js"
+import { note, say, uncoloured } from "./commands/output.js"
 import { globalsOf, homeOf, Invocation } from "./commands/invocation.js"
 
 /** Each command in a chunk of its own: one that is not asked for costs nothing. In the order of `--help`. */
@@ -53,14 +55,31 @@ const load = (args: ReadonlyArray<string>): Effect.Effect<readonly [Loaded["comm
     return [(first ?? (await commands.status())).command, ...rest.map((module) => module.command)]
   })
 
-/** Documented here and taken out of the arguments before they are parsed, so that they may stand anywhere. */
-const documented = {
-  home: Options.text("home").pipe(
-    Options.withPseudoName("DIR"),
-    Options.withDescription("The home to use (HERMES_HOME; default ~/.hermes-effect)."),
-    Options.optional
-  ),
-  json: Options.boolean("json").pipe(Options.withDescription("One JSON document on stdout, for programs."))
+/** What a command does when it is called alone and has others inside: a look. */
+const alone: { readonly [name: string]: string } = {
+  approvals: "list",
+  config: "show",
+  cron: "list",
+  deliveries: "list",
+  pairing: "list",
+  sessions: "list"
+}
+
+/** The arguments with the command that is meant when only a group was named. */
+const completed = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const [name = "", next] = args
+  const meant = alone[name]
+  return meant === undefined || (next !== undefined && !next.startsWith("-")) ? args : [name, meant, ...args.slice(1)]
+}
+
+const placesOf = (loaded: ReadonlyArray<Loaded["command"]>): ReadonlyArray<Help.Place> =>
+  loaded.flatMap(({ descriptor }) =>
+    [...CommandDescriptor.getNames<unknown>(descriptor)].map((name) => ({ path: [name], command: descriptor }))
+  )
+
+const asksForHelp = (args: ReadonlyArray<string>): boolean => {
+  const end = args.indexOf("--")
+  return args.slice(0, end === -1 ? args.length : end).some((argument) => argument === "--help" || argument === "-h")
 }
 
 /** Without a terminal the words come without its colours. What is wrong with the arguments is said once, in the end. */
@@ -73,11 +92,17 @@ const withPlainConsole = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<
     return Effect.withConsole(self, { ...console, log, error: () => Effect.void })
   })
 
-const noSuchCommand = (args: ReadonlyArray<string>) => {
-  const [first = "", second = ""] = wordsOf(args)
-  return isName(first)
-    ? usage(`there is no command \`hermes ${first} ${second}\`; \`hermes ${first} --help\` shows what there is`)
-    : usage(`there is no command \`hermes ${first}\`; \`hermes --help\` shows what there is`)
+/** What is wrong with the arguments, and where it is said how they are meant. */
+const misused = (args: ReadonlyArray<string>, places: ReadonlyArray<Help.Place>, error: ValidationError) => {
+  const words = wordsOf(args)
+  const place = Help.find(places, words)
+  const path = place?.path ?? []
+  const [word = args[0] ?? ""] = words.slice(path.length)
+  const what =
+    error._tag === "CommandMismatch"
+      ? `there is no ${word.startsWith("-") ? "option" : "command"} \`${["hermes", ...path, word].join(" ")}\``
+      : wordsOfError(error)
+  return usage(`${what}; \`${["hermes", ...path, "--help"].join(" ")}\` shows what there is`)
 }
 
 const run = (args: ReadonlyArray<string>) =>
@@ -87,13 +112,15 @@ const run = (args: ReadonlyArray<string>) =>
     if (Either.isLeft(parsed)) return yield* usage(parsed.left)
     const { json, logLevel, rest } = parsed.right
     const invocation = { home: homeOf(parsed.right.home, environment, process.cwd()), json, logLevel, environment }
-    const hermes = Command.make("hermes", documented).pipe(
-      Command.withDescription("An agent on your chats: the gateway, and everything to look after it."),
-      Command.withSubcommands(yield* load(rest))
-    )
-    const asked = rest.length === 0 ? ["--help"] : rest
-    yield* Command.run(hermes, { name: "hermes", version })(["node", "hermes", ...asked]).pipe(
-      Effect.catchTag("CommandMismatch", () => noSuchCommand(rest)),
+    const loaded = yield* load(rest)
+    const places = placesOf(loaded)
+    if (rest.length === 0 || asksForHelp(rest)) {
+      const place = Help.find(places, wordsOf(rest))
+      return yield* say(place === null ? Help.overview(places) : Help.of(place))
+    }
+    const hermes = Command.make("hermes").pipe(Command.withSubcommands(loaded))
+    yield* Command.run(hermes, { name: "hermes", version })(["node", "hermes", ...completed(rest)]).pipe(
+      Effect.catchIf(isValidationError, (error) => misused(rest, places, error)),
       Effect.provide(
         Layer.mergeAll(
           NodeFileSystem.layer,
@@ -107,12 +134,16 @@ const run = (args: ReadonlyArray<string>) =>
     )
   })
 
+/** Also where the arguments could not be read. */
+const wantsJson = (args: ReadonlyArray<string>): boolean =>
+  Either.match(globalsOf(args), { onLeft: () => args.includes("--json"), onRight: ({ json }) => json })
+
 const main = (args: ReadonlyArray<string>) =>
   run(args).pipe(
     Effect.catchAllCause((cause) => {
       const { code, text } = endingOf(cause)
       process.exitCode = code
-      return text === null ? Effect.void : note(`hermes: ${text}`)
+      return text === null ? Effect.void : note(wantsJson(args) ? errorDocument(code, text) : `hermes: ${text}`)
     }),
     withPlainConsole
   )

@@ -32,14 +32,22 @@ describe("the command", () => {
     const help = await run([])
     expect(help).toMatchObject({ code: 0, stderr: "" })
     for (const name of ["gateway", "chat", "send", "sessions", "deliveries", "approvals", "pairing", "model", "status"])
-      expect(help.stdout).toContain(`- ${name}`)
-    expect(help.stdout).not.toContain("\u001b")
-    expect((await run(["gateway", "--help"])).stdout).toContain("stop")
+      expect(help.stdout).toContain(`\n  ${name} `)
+    expect(help.stdout).not.toMatch(/\u001b|user-defined|optional|--wizard/)
+    expect((await run(["gateway", "--help"])).stdout).toContain("\n  stop ")
+    const one = await run(["sessions", "list", "-h"])
+    expect(one.stdout).toMatch(
+      /^The conversations.*\n\nUsage: hermes sessions list \[-n, --limit N\]\n[\s\S]*default 50/
+    )
+    expect((await run(["model", "--help"])).stdout).not.toContain("scripted")
     expect((await run(["--completions", "bash"])).stdout).toContain("deliveries")
   })
 
   test.each([
     [["bogus"], "hermes bogus"],
+    [["--nope"], "--nope"],
+    [["chat", "-q"], "-q needs"],
+    [["sessions", "show"], "hermes sessions show --help"],
     [["gateway", "bogus"], "hermes gateway bogus"],
     [["gateway", "run", "--port", "abc"], "abc"],
     [["sessions", "list", "--limit", "0"], "--limit"],
@@ -58,6 +66,18 @@ describe("the command", () => {
     expect(stderr).not.toContain("_tag")
     expect(stderr.trim().split("\n")).toHaveLength(1)
     expect(existsSync(home("nobody/.hermes-effect"))).toBe(false)
+  })
+
+  test("a program is told what is wrong as a document, and a group alone lists", async () => {
+    const wrong = await run(["sessions", "list", "--bogus", "--json"])
+    expect([wrong.code, wrong.stdout]).toEqual([2, ""])
+    expect(JSON.parse(wrong.stderr)).toMatchObject({ error: { code: "usage" } })
+    const directory = home("groups")
+    for (const group of ["sessions", "deliveries", "approvals", "cron"])
+      expect(JSON.parse((await run([group, "--json", "--home", directory])).stdout)).toEqual([])
+    expect((await run(["pairing", "--home", directory])).stdout).toContain("Waiting to be let in")
+    expect((await run(["config", "--home", directory])).stdout).toContain("model.provider")
+    expect((await run(["sessions", "-n", "0", "--home", directory])).code).toBe(2)
   })
 })
 

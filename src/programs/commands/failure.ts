@@ -42,7 +42,19 @@ const isConflict = (error: unknown): boolean =>
     "reason" in error &&
     !passing.has(error.reason))
 
-const wordsOf = (doc: HelpDoc.HelpDoc): string => uncoloured(HelpDoc.toAnsiText(doc)).trim()
+/** What is wrong with the arguments, in a few words. */
+export const wordsOf = ({ error }: ValidationError.ValidationError): string =>
+  uncoloured(HelpDoc.toAnsiText(error))
+    .trim()
+    .replace(/^Received unknown argument: '(-.*)'$/s, "there is no option $1 here")
+    .replace(/^Received unknown argument: '(.*)'$/s, 'that is too much: "$1"')
+    .replace(/^Missing argument (<.*>)$/s, "$1 is missing")
+
+const names: { readonly [code: number]: string } = { 2: "usage", 75: "restart", 78: "configuration" }
+
+/** An error for programs, on stderr: stdout holds answers only. */
+export const errorDocument = (code: number, message: string): string =>
+  JSON.stringify({ error: { code: names[code] ?? "failed", message } })
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
@@ -61,6 +73,6 @@ export const endingOf = (cause: Cause.Cause<unknown>): Ending => {
   const error = failure.value
   if (error instanceof Ended) return { code: error.code, text: error.text }
   if (ValidationError.isValidationError(error))
-    return { code: 2, text: `${wordsOf(error.error)}; \`hermes --help\` shows what there is` }
+    return { code: 2, text: `${wordsOf(error)}; \`hermes --help\` shows what there is` }
   return { code: isConflict(error) ? 78 : 1, text: messageOf(error) }
 }

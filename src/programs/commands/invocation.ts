@@ -60,6 +60,7 @@ export const globalsOf = (args: ReadonlyArray<string>): Either.Either<Globals, s
     if (argument === "--") return Either.right({ home, json, logLevel, rest: [...rest, ...args.slice(index)] })
     const [name, inline] = /^(--(?:home|log-level))=(.*)$/s.exec(argument)?.slice(1) ?? [argument, undefined]
     if (takesText.has(argument)) {
+      if (args[index + 1] === undefined) return Either.left(`${argument} needs a text behind it`)
       rest.push(...args.slice(index, index + 2))
       index += 1
     } else if (argument === "--json") json = true

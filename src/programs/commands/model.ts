@@ -7,6 +7,9 @@ import { Provider, Settings } from "../../services/operation/Settings.js"
 import { settled } from "./desk.js"
 import { answer } from "./output.js"
 
+/** What a person may choose; the scripted one is for tests. */
+const providers = Provider.literals.filter((provider) => provider !== "scripted")
+
 const Model = Schema.Struct({
   provider: Provider,
   model: Schema.String,
@@ -38,7 +41,7 @@ const change = (path: string, value: Option.Option<string>) =>
 export const command = Command.make(
   "model",
   {
-    provider: Options.choice("provider", Provider.literals).pipe(
+    provider: Options.choice("provider", providers).pipe(
       Options.withDescription("Sets the provider too."),
       Options.optional
     ),
