@@ -5,6 +5,7 @@ import type { Environment } from "../../fibers/AmbientEnvironment.js"
 import { type ApiError, badRequest, forbidden, unauthorized } from "../../services/api/ApiError.js"
 import { Authentication, callerOf, type CallerShape, contextHeader, Forwarded } from "../../services/api/Caller.js"
 import { Settings } from "../../services/operation/Settings.js"
+import * as Connections from "./Connections.js"
 import * as Keyring from "./Keyring.js"
 
 /** The cookie's name tells the gateways of one machine apart: cookies know no ports. */
@@ -49,6 +50,7 @@ export const make = (keyring: Keyring.Keyring): Authenticate =>
     const key = authorization === undefined ? undefined : bearer.exec(authorization)?.[1]
     if (key !== undefined) {
       if (!keyring.isKey(key)) return yield* refused(request, "key")
+      Connections.trust(NodeHttpServerRequest.toIncomingMessage(request).socket)
       return callerOf("key", yield* forwardedOf(context))
     }
     const cookie = request.cookies[cookieName(request)]
@@ -56,6 +58,7 @@ export const make = (keyring: Keyring.Keyring): Authenticate =>
     if (!(yield* keyring.isCookie(cookie))) return yield* refused(request, "cookie")
     if (!fromOwnPage(site))
       return yield* Effect.fail(forbidden("origin_not_allowed", "another page may not use this page's cookie"))
+    Connections.trust(NodeHttpServerRequest.toIncomingMessage(request).socket)
     return callerOf("cookie", yield* forwardedOf(context))
   })
 

@@ -4,6 +4,7 @@ import * as HttpMiddleware from "@effect/platform/HttpMiddleware"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Layer } from "effect"
 import { createServer, type Server, STATUS_CODES } from "node:http"
+import { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { Api } from "../../services/api/Api.js"
 import { ApiError, bodyOf } from "../../services/api/ApiError.js"
@@ -19,6 +20,7 @@ import { Settings } from "../../services/operation/Settings.js"
 import * as Page from "../web/Page.js"
 import * as ApprovalHandlers from "./ApprovalHandlers.js"
 import * as Authentication from "./Authentication.js"
+import * as Connections from "./Connections.js"
 import * as CompletionHandlers from "./CompletionHandlers.js"
 import * as DeliveryHandlers from "./DeliveryHandlers.js"
 import * as Documentation from "./Documentation.js"
@@ -36,9 +38,16 @@ const limits = {
   /** A request has to be there whole within this; an answer may take as long as it takes. */
   requestTimeout: 60_000,
   headersTimeout: 20_000,
-  keepAliveTimeout: 30_000,
-  connections: 512
+  /** How often those two are looked after. */
+  connectionsCheckingInterval: 5_000,
+  keepAliveTimeout: 30_000
 }
+
+/** Connections at the same time. */
+const mostConnections = 512
+
+/** How long a client that sent no request may take to read that it was none. */
+const lingerMillis = 1_000
 
 /** What is not even a request gets the same shape of error. */
 const answerClientError = (error: Error & { readonly code?: string }, socket: Duplex): void => {
@@ -54,12 +63,15 @@ const answerClientError = (error: Error & { readonly code?: string }, socket: Du
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\nconnection: close\r\ncontent-type: application/json\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
   )
+  // its end of the connection is not waited for: only what is on its way gets there
+  if (socket instanceof Socket && status !== 408) socket.setTimeout(lingerMillis, () => socket.destroy())
+  else if (socket.writableFinished) socket.destroy()
+  else socket.once("finish", () => socket.destroy())
 }
 
 const makeNodeServer = (): Server => {
-  const { requestTimeout, headersTimeout, keepAliveTimeout, connections } = limits
-  const server = createServer({ requestTimeout, headersTimeout, keepAliveTimeout, noDelay: true })
-  server.maxConnections = connections
+  const server = createServer({ ...limits, noDelay: true })
+  Connections.bound(server, mostConnections)
   server.on("clientError", answerClientError)
   return server
 }

@@ -1,5 +1,5 @@
 import { assert, describe, it, layer } from "@effect/vitest"
-import { Cause, Deferred, Effect, Exit, Layer, Schema } from "effect"
+import { Cause, Deferred, Effect, Exit, Layer, Option, Schema } from "effect"
 import http from "node:http"
 import net from "node:net"
 import { ErrorBody } from "../../../src/services/api/ApiError.js"
@@ -285,6 +285,55 @@ describe("Server's life", () => {
         })
       )
     })
+  )
+
+  it.scopedLive("is shut by nobody who opens connections and says nothing", () =>
+    withServer()(
+      Effect.gen(function* () {
+        const { url, port } = yield* ApiServer
+        const activity = yield* Activity
+        const response = yield* Effect.promise(() => fetching(`${url}/api/events`, {}))
+        const sockets = Array.from({ length: 600 }, () => {
+          const socket = net.connect(port, "127.0.0.1").on("error", () => undefined)
+          socket.write("GET /health HTTP/1.1\r\nHo")
+          return socket
+        })
+        yield* Effect.addFinalizer(() => Effect.sync(() => sockets.forEach((socket) => socket.destroy())))
+        yield* Effect.forEach(
+          sockets,
+          (socket) =>
+            Effect.async<void>((resume) => {
+              if (!socket.connecting) resume(Effect.void)
+              else socket.once("connect", () => resume(Effect.void)).once("close", () => resume(Effect.void))
+            }),
+          { concurrency: "unbounded" }
+        )
+        assert.strictEqual((yield* rawAsk({})).status, 200)
+        assert.strictEqual((yield* rawAsk({ path: "/api/status" })).status, 200)
+        // who showed the key is not thrown out for those who did not
+        const seen = readEvents(response, (lines) => lines.length > 0)
+        yield* activity.publish({ _tag: "gateway.state", at: 1, state: "running" })
+        assert.strictEqual((yield* Effect.promise(() => seen)).length, 1)
+      })
+    )
+  )
+
+  it.scopedLive("leaves a connection that sent no request, whether its other end does or not", () =>
+    withServer()(
+      Effect.gen(function* () {
+        const { port } = yield* ApiServer
+        const gone = yield* Effect.async<string>((resume) => {
+          const socket = net.connect({ port, host: "127.0.0.1", allowHalfOpen: true }, () => socket.write("no\r\n\r\n"))
+          socket.resume()
+          // the first is what tells us that nobody is there, the second hears it
+          socket.on("end", () => {
+            for (const millis of [1_300, 1_400]) setTimeout(() => socket.write("more"), millis)
+          })
+          socket.on("error", (error: NodeJS.ErrnoException) => resume(Effect.succeed(error.code ?? "")))
+        }).pipe(Effect.timeoutOption("5 seconds"))
+        assert.include(["ECONNRESET", "EPIPE"], Option.getOrNull(gone))
+      })
+    )
   )
 
   it.scopedLive("ends its streams and its connections when it is closed", () =>
