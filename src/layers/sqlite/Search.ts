@@ -21,6 +21,10 @@ const sliceMillis = 8
 const firstSlice = 50
 const largestSlice = 400
 
+/** Messages after which the pieces of the index are joined, and in how many slices at most. */
+const mergeAfter = 500
+const mostMerges = 2_000
+
 /** Rows that are looked through at once where there is no index. */
 const scanRows = 4_000
 
@@ -58,14 +62,20 @@ const columns = `m.id, m.session_id AS sessionId, m.at, m.role,
 const textOf = ({ calls, text, tool }: Message): string =>
   [text, tool ?? "", calls ?? ""].filter((part) => part !== "").join("\n")
 
-const placeWord = (kind: "s" | "o" | "r", name: string): string => kind + name.toLowerCase().replace(/[^a-z0-9]/g, "")
+/** Begins with a letter for private use, which is in no word of a text: nobody can write his message into another place. */
+const placeWord = (kind: "s" | "o" | "r", name: string): string =>
+  `\u{e000}${kind}${name.toLowerCase().replace(/[^a-z0-9]/g, "")}`
 
 const indexed = (message: Message): IndexedMessage => {
   const text = textOf(message)
   return {
     id: message.id,
-    words: SearchText.words(text).join(" "),
-    place: [placeWord("s", message.sessionId), placeWord("o", message.source), placeWord("r", message.role)].join(" "),
+    words: [
+      ...SearchText.words(text),
+      placeWord("s", message.sessionId),
+      placeWord("o", message.source),
+      placeWord("r", message.role)
+    ].join(" "),
     letters: message.role === "tool" ? null : SearchText.folded(text.slice(0, mostOfResult))
   }
 }
@@ -77,7 +87,7 @@ const matchOf = (words: string, { roles, sessionId, source }: SearchOptions): st
     ...(source === undefined ? [] : [`"${placeWord("o", source)}"`]),
     ...(roles === undefined ? [] : [`(${roles.map((role) => `"${placeWord("r", role)}"`).join(" OR ")})`])
   ]
-  return [`{text} : (${words})`, ...places.map((place) => `{place} : ${place}`)].join(" AND ")
+  return [`(${words})`, ...places].join(" AND ")
 }
 
 /** May it be shown to whoever asks? What was taken back, and what is hidden, never is. */
@@ -108,6 +118,8 @@ const make = Effect.gen(function* () {
   const database = yield* Database
   const index = yield* SearchIndex
   let rebuilding = false
+  let known = false
+  let added = 0
   let doubtedAt = Number.NEGATIVE_INFINITY
 
   const newestId = database.read("search.newest", (sql) =>
@@ -139,13 +151,19 @@ const make = Effect.gen(function* () {
           })
         )
 
-  const usable = Effect.gen(function* () {
-    const watermark = yield* index.watermark
-    if (!(yield* isForeign(watermark))) return watermark
-    yield* Effect.logWarning("the search index belongs to other messages and is made anew")
-    yield* index.clear
-    return yield* index.watermark
-  })
+  /** Looked at before it is used first, and whenever it is fed. */
+  const usable = (again: boolean) =>
+    Effect.gen(function* () {
+      const watermark = yield* index.watermark
+      if (known && !again) return watermark
+      if (!(yield* isForeign(watermark))) {
+        known = true
+        return watermark
+      }
+      yield* Effect.logWarning("the search index belongs to other messages and is made anew")
+      yield* index.clear
+      return yield* index.watermark
+    })
 
   const forget = Effect.gen(function* () {
     const gone = yield* database.read("search.forgotten", (sql) =>
@@ -168,7 +186,7 @@ const make = Effect.gen(function* () {
 
   /** One slice at a time, each sized by what the last one took. */
   const feed = Effect.gen(function* () {
-    let watermark = yield* usable
+    let watermark = yield* usable(true)
     rebuilding = watermark.id === 0
     let size = firstSlice
     for (;;) {
@@ -179,11 +197,15 @@ const make = Effect.gen(function* () {
       const to = { id: last.id, mark: markOf(last) }
       yield* index.add(rows.filter((row) => !row.hidden && row.role !== "summary").map(indexed), to)
       watermark = to
+      added += rows.length
       const took = Number((yield* Clock.currentTimeNanos) - began) / 1e6
       size = Math.max(1, Math.min(largestSlice, Math.floor((size * sliceMillis) / Math.max(took, 1))))
       yield* breathe
     }
     while ((yield* forget) > 0) yield* breathe
+    if (added < mergeAfter) return
+    added = 0
+    for (let merges = 0; merges < mostMerges && (yield* index.merge); merges++) yield* breathe
   }).pipe(
     Effect.ensuring(
       Effect.sync(() => {
@@ -231,7 +253,7 @@ const make = Effect.gen(function* () {
   ) =>
     Effect.gen(function* () {
       let below = highest
-      let limit = options.limit * 2
+      let limit = options.limit
       let looked = 0
       let wrong = false
       while (!into.isFull() && looked < mostCandidates) {
@@ -245,7 +267,7 @@ const make = Effect.gen(function* () {
         if (ids.length < limit) break
         below = ids.at(-1) ?? 0
         limit = Math.min(4_000, limit * 4)
-        yield* breathe
+        if (!into.isFull()) yield* breathe
       }
       return wrong
     })
@@ -282,7 +304,7 @@ const make = Effect.gen(function* () {
         }
         const cut = likely !== null && rows.length === options.limit * 8
         below = cut ? (rows.at(-1)?.id ?? from + 1) : from + 1
-        yield* breathe
+        if (below > above + 1) yield* breathe
       }
     })
 
@@ -306,10 +328,11 @@ const make = Effect.gen(function* () {
       yield* scan(into, options, query, watermark.id)
       if (options.sort === "relevance") {
         const ids = yield* index.best(match, Math.min(1_000, options.limit * 10))
-        for (const message of yield* rowsOf(ids, options)) {
-          const snippet = show(message)
-          if (snippet !== null) into.add(hitOf(message, snippet))
-        }
+        for (let from = 0; from < ids.length && !into.isFull(); from += options.limit)
+          for (const message of yield* rowsOf(ids.slice(from, from + options.limit), options)) {
+            const snippet = show(message)
+            if (snippet !== null) into.add(hitOf(message, snippet))
+          }
       }
       const wrong = into.isFull()
         ? false
@@ -340,7 +363,7 @@ const make = Effect.gen(function* () {
       const words = SearchQuery.toMatch(query)
       if (words === null) return []
       const into = collector(options.limit)
-      yield* usable.pipe(
+      yield* usable(false).pipe(
         Effect.flatMap((watermark) => withIndex(into, options, query, words, watermark)),
         Effect.catchTag("IndexUnusable", () => scan(into, options, query, 0))
       )
@@ -348,7 +371,7 @@ const make = Effect.gen(function* () {
     }),
     status: Effect.gen(function* () {
       const newest = yield* newestId
-      return yield* usable.pipe(
+      return yield* usable(true).pipe(
         Effect.map(({ id }) => ({
           index: rebuilding ? ("rebuilding" as const) : newest > id ? ("behind" as const) : ("current" as const),
           waiting: Math.max(0, newest - id)

@@ -25,11 +25,13 @@ const retryMillis = 60_000
 /** Words that the ranking looks at: the newest so many messages that answer at all. All of them would take 100 ms for a common word. */
 const candidates = 1_000
 
-/** What is indexed of a message: its words, where it belongs, and its letters for parts of words. */
+/** Pages that one merge writes, which bounds what it takes. */
+const mergePages = 64
+
+/** What is indexed of a message: its words with marks of where it belongs, and its letters for parts of words. */
 export interface IndexedMessage {
   readonly id: number
   readonly words: string
-  readonly place: string
   /** Null for what is only found by whole words. */
   readonly letters: string | null
 }
@@ -63,6 +65,8 @@ export class SearchIndex extends Context.Tag("hermes/sqlite/SearchIndex")<
     ) => Effect.Effect<ReadonlyArray<number>, IndexUnusable>
     /** Adds messages and moves the watermark, both or neither. */
     readonly add: (messages: ReadonlyArray<IndexedMessage>, to: Watermark) => Effect.Effect<void, IndexUnusable>
+    /** Joins some of the pieces that it has grown from, which makes it faster to read; false when nothing is left to join. */
+    readonly merge: Effect.Effect<boolean, IndexUnusable>
     readonly forget: (ids: ReadonlyArray<number>) => Effect.Effect<void, IndexUnusable>
     /** Empties it, whatever state it is in. */
     readonly clear: Effect.Effect<void>
@@ -75,12 +79,16 @@ const schema = [
   "CREATE TABLE progress (one INTEGER PRIMARY KEY CHECK (one = 1), layout INTEGER NOT NULL, id INTEGER NOT NULL, mark TEXT NOT NULL)",
   `INSERT INTO progress (one, layout, id, mark) VALUES (1, ${layout}, 0, '')`,
   // Contentless: the text is in the database already, and may be gone from there when it is taken out here.
-  `CREATE VIRTUAL TABLE words USING fts5 (text, place, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 0')`,
-  `CREATE VIRTUAL TABLE letters USING fts5 (text, content = '', contentless_delete = 1, detail = none, tokenize = 'trigram case_sensitive 1')`
+  `CREATE VIRTUAL TABLE words USING fts5 (text, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 0')`,
+  "INSERT INTO words (words, rank) VALUES ('usermerge', 2)",
+  `CREATE VIRTUAL TABLE letters USING fts5 (text, content = '', contentless_delete = 1, detail = none, tokenize = 'trigram case_sensitive 1')`,
+  "INSERT INTO letters (letters, rank) VALUES ('usermerge', 2)"
 ]
 
 const Progress = Rows.first(Schema.Struct({ layout: Schema.Number, id: Schema.Number, mark: Schema.String }))
 const Found = Rows.all(Schema.Struct({ id: Schema.Number }))
+
+const Changes = Found
 
 const unusable = (error: unknown): IndexUnusable => new IndexUnusable({ detail: detailOf(error) })
 
@@ -219,8 +227,8 @@ const make = (file: string, readonly: boolean) =>
         for (let from = 0; from < messages.length; from += rowsAtOnce) {
           const some = messages.slice(from, from + rowsAtOnce)
           yield* sql.unsafe(
-            `INSERT INTO words (rowid, text, place) VALUES ${some.map(() => "(?, ?, ?)").join(", ")}`,
-            some.flatMap(({ id, place, words }) => [id, words, place])
+            `INSERT INTO words (rowid, text) VALUES ${some.map(() => "(?, ?)").join(", ")}`,
+            some.flatMap(({ id, words }) => [id, words])
           )
           const lettered = some.flatMap(({ id, letters }) => (letters === null ? [] : [[id, letters] as const]))
           if (lettered.length > 0)
@@ -252,7 +260,7 @@ const make = (file: string, readonly: boolean) =>
         use((sql) =>
           Effect.map(
             Found(sql`SELECT id FROM (
-                SELECT rowid AS id, bm25(words, 1.0, 0.0) AS score FROM words WHERE words MATCH ${match}
+                SELECT rowid AS id, bm25(words) AS score FROM words WHERE words MATCH ${match}
                 ORDER BY rowid DESC LIMIT ${candidates})
               ORDER BY score, id DESC LIMIT ${limit}`),
             ids
@@ -276,6 +284,18 @@ const make = (file: string, readonly: boolean) =>
             )
           )
         ),
+      merge: use((sql) =>
+        Effect.gen(function* () {
+          const changes = Effect.map(Changes(sql`SELECT total_changes() AS id`), ([row]) => row?.id ?? 0)
+          const before = yield* changes
+          yield* run(
+            sql,
+            ["words", "letters"].map((table) => `INSERT INTO ${table} (${table}, rank) VALUES ('merge', ${mergePages})`)
+          )
+          // Each of the two counts as a change by itself, whatever it found to do.
+          return (yield* changes) - before > 3
+        })
+      ),
       forget: (gone) =>
         use((sql) =>
           transaction(

@@ -177,7 +177,7 @@ const make = Effect.gen(function* () {
       const kept = pinned === true ? sql`s.pinned = 1` : sql`s.archived = ${sql.literal(archived ? "1" : "0")}`
       const whose = sql`${owner === null ? sql`s.hidden = 0` : SessionRows.owned(sql, owner)} AND ${kept}`
       const when = before === undefined ? sql`1` : sql`s.last_activity_at < ${before}`
-      return SessionRows.many(sql`SELECT ${SessionRows.selected(sql)} FROM sessions AS s WHERE ${whose} AND ${when}
+      return SessionRows.many(sql`SELECT ${SessionRows.listed(sql)} FROM sessions AS s WHERE ${whose} AND ${when}
           ORDER BY s.last_activity_at DESC, s.id DESC LIMIT ${options.limit}`)
     })
   )

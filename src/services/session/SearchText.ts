@@ -18,7 +18,7 @@ export const folded = (text: string): string =>
         .normalize("NFC")
         .toLowerCase()
 
-const run = /[\p{L}\p{N}\p{M}\p{Co}]+/gu
+const run = /[\p{L}\p{N}\p{M}]+/gu
 
 /** Parts of a run of letters: what is written with blanks as one part, what is not letter by letter. */
 const parts = (letters: string): ReadonlyArray<{ readonly text: string; readonly unspaced: boolean }> => {

@@ -101,7 +101,7 @@ export class SessionStore extends Context.Tag("hermes/session/SessionStore")<
      * null, nobody guesses (state-agent.md 2.1).
      */
     readonly findByOrigin: (place: Place) => Effect.Effect<Session | null, StateError>
-    /** Newest activity first; without hidden ones. Null owner lists all; archived ones only when they are asked for. */
+    /** Newest activity first; without hidden ones. Null owner lists all; archived ones only when they are asked for. Without their prompts. */
     readonly list: (options: {
       readonly owner: Owner | null
       readonly limit: number
