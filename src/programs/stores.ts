@@ -14,6 +14,7 @@ import * as HomeChannels from "../layers/sqlite/HomeChannels.js"
 import * as Inbox from "../layers/sqlite/Inbox.js"
 import * as Outbox from "../layers/sqlite/Outbox.js"
 import * as Pairing from "../layers/sqlite/Pairing.js"
+import * as SessionArchive from "../layers/sqlite/SessionArchive.js"
 import * as SessionStore from "../layers/sqlite/SessionStore.js"
 import * as ToolCallStore from "../layers/sqlite/ToolCallStore.js"
 import * as Transcript from "../layers/sqlite/Transcript.js"
@@ -21,6 +22,7 @@ import * as TurnStore from "../layers/sqlite/TurnStore.js"
 
 export const stores = Layer.mergeAll(
   SessionStore.layer,
+  SessionArchive.layer,
   Transcript.layer,
   CompactionStore.layer,
   Inbox.layer,

@@ -18,6 +18,7 @@ import { Readiness as Gate } from "../services/operation/Readiness.js"
 import { agency } from "./agency.js"
 import { Invocation } from "./commands/invocation.js"
 import { shared } from "./state.js"
+import { reading as search } from "./search.js"
 import { stores } from "./stores.js"
 import { surfaces } from "./surfaces.js"
 
@@ -44,6 +45,7 @@ const machine = Layer.unwrapEffect(
 
 /** The dialogue and the desk of this process, and its lease. */
 export const local = Layer.mergeAll(LocalDialogue.layer, DirectDesk.layer, TurnLog.layer).pipe(
+  Layer.provide(search),
   Layer.provideMerge(surfaces),
   Layer.provideMerge(agency),
   Layer.provideMerge(ModelRoute.layer),

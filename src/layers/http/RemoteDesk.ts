@@ -31,8 +31,12 @@ export const layer = (options: Client.Options): Layer.Layer<Desk, never, HttpCli
         )
       return Desk.of({
         sessions: {
-          list: ({ limit, before }) =>
-            asked(client.sessions.list({ urlParams: { limit, ...(before === undefined ? {} : { before }) } })),
+          list: (options) => asked(client.sessions.list({ urlParams: options })),
+          update: (id, payload) => asked(client.sessions.update({ path: { id }, payload })),
+          search: (urlParams) => asked(client.sessions.search({ urlParams })),
+          export: (id, urlParams) => asked(client.sessions.export({ path: { id }, urlParams })),
+          import: (payload) => Effect.map(asked(client.sessions.import({ payload })), ({ outcome }) => outcome),
+          prune: (payload) => Effect.map(asked(client.sessions.prune({ payload })), ({ ids }) => ids),
           get: (id) => asked(client.sessions.get({ path: { id } })),
           messages: (id, { limit }) => asked(client.sessions.messages({ path: { id }, urlParams: { limit } })),
           rename: (id, title) => asked(client.sessions.update({ path: { id }, payload: { title } })),

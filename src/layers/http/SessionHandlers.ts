@@ -2,6 +2,9 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import { Clock, Effect } from "effect"
 import { Api } from "../../services/api/Api.js"
 import { conflict, notFound } from "../../services/api/ApiError.js"
+import { compressResult } from "../../services/api/SessionSearch.js"
+import { Compaction } from "../../services/session/Compaction.js"
+import * as SessionCare from "../operation/SessionCare.js"
 import { Caller } from "../../services/api/Caller.js"
 import { eventStream } from "../../services/api/EventStream.js"
 import { messageView, sessionView, type Surface } from "../../services/api/Sessions.js"
@@ -44,6 +47,8 @@ export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
     const ids = yield* Ids
     const sender = yield* EventSender
     const exchange = yield* Exchange.make
+    const care = yield* SessionCare.make
+    const compaction = yield* Compaction
 
     const found = (id: string) =>
       Effect.flatMap(sessions.get(id), (session) =>
@@ -73,11 +78,39 @@ export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
       })
 
     return handlers
-      .handle("list", ({ urlParams: { limit, before } }) =>
+      .handle("list", ({ urlParams: { archived, before, limit, pinned } }) =>
         answered(
-          Effect.map(sessions.list({ owner: null, limit, ...(before === undefined ? {} : { before }) }), (rows) =>
-            rows.map(sessionView)
+          Effect.map(
+            sessions.list({
+              owner: null,
+              limit,
+              archived: archived ?? false,
+              pinned: pinned ?? false,
+              ...(before === undefined ? {} : { before })
+            }),
+            (rows) => rows.map(sessionView)
           )
+        )
+      )
+      .handle("search", ({ urlParams }) => answered(care.search(urlParams)))
+      .handle("import", ({ payload }) => answered(Effect.map(care.import(payload), (outcome) => ({ outcome }))))
+      .handle("prune", ({ payload: { dryRun, olderThanDays } }) =>
+        answered(Effect.map(care.prune(olderThanDays, dryRun), (ids) => ({ ids, deleted: !dryRun })))
+      )
+      .handle("export", ({ path, urlParams }) => answered(care.export(path.id, urlParams)))
+      .handle("compress", ({ path, payload }) =>
+        answered(
+          Effect.gen(function* () {
+            const session = yield* found(path.id)
+            return compressResult(
+              yield* compaction.run({
+                sessionId: session.id,
+                sessionKey: session.key ?? "",
+                trigger: "person",
+                ...(payload.focus === undefined ? {} : { focus: payload.focus })
+              })
+            )
+          })
         )
       )
       .handle("create", ({ payload }) => answered(Effect.map(create(payload.surface, payload.title), sessionView)))
@@ -87,8 +120,7 @@ export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
           Effect.gen(function* () {
             const session = yield* found(path.id)
             if (payload.title !== undefined) yield* sessions.setTitle(session.id, payload.title, "user")
-            if (payload.unread !== undefined)
-              yield* database.write("session.unread", sessions.setUnread(session.id, payload.unread))
+            yield* care.update(session.id, payload)
             return sessionView(yield* found(path.id))
           })
         )

@@ -17,7 +17,11 @@ import { Ids } from "../../services/operation/Ids.js"
 import { JobDesk } from "../../services/schedule/JobDesk.js"
 import type { JobDraft } from "../../services/schedule/Jobs.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
+import type { SessionArchive } from "../../services/session/SessionArchive.js"
+import type { Search } from "../../services/session/Search.js"
 import { Transcript } from "../../services/session/Transcript.js"
+import type { Database } from "../../services/state/Database.js"
+import * as SessionCare from "./SessionCare.js"
 import type { StateError } from "../../services/state/StateError.js"
 import * as ForwardedAdmission from "../conversation/ForwardedAdmission.js"
 import * as JobMakers from "../schedule/JobMakers.js"
@@ -74,6 +78,7 @@ const make = Effect.gen(function* () {
   const directory = yield* ChannelDirectory
   const homes = yield* HomeChannels
   const ids = yield* Ids
+  const care = yield* SessionCare.make
   const jobs = yield* JobDesk
   const environment = yield* AmbientEnvironment
 
@@ -96,10 +101,16 @@ const make = Effect.gen(function* () {
 
   return Desk.of({
     sessions: {
-      list: ({ limit, before }) =>
-        Effect.map(sessions.list({ owner: null, limit, ...(before === undefined ? {} : { before }) }), (rows) =>
-          rows.map(sessionView)
-        ),
+      list: (options) => Effect.map(sessions.list({ owner: null, ...options }), (rows) => rows.map(sessionView)),
+      update: (id, change) =>
+        Effect.gen(function* () {
+          yield* care.update((yield* found(id)).id, change)
+          return sessionView(yield* found(id))
+        }),
+      search: care.search,
+      export: (id, page) => refused(care.export(id, page)),
+      import: care.import,
+      prune: ({ dryRun, olderThanDays }) => care.prune(olderThanDays, dryRun),
       get: (id) => Effect.map(found(id), sessionView),
       messages: (id, { limit }) =>
         Effect.flatMap(found(id), (session) =>
@@ -189,6 +200,9 @@ const make = Effect.gen(function* () {
 export const layer: Layer.Layer<
   Desk,
   never,
+  | Database
+  | Search
+  | SessionArchive
   | SessionStore
   | Transcript
   | Explain

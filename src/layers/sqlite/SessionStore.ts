@@ -182,32 +182,6 @@ const make = Effect.gen(function* () {
     })
   )
 
-  const isTaken = (title: string, id: string) =>
-    Effect.flatMap(Transaction, (sql) =>
-      Effect.map(
-        Rows.count(sql`SELECT count(*) AS count FROM sessions WHERE title = ${title} AND id <> ${id}`),
-        (n) => n > 0
-      )
-    )
-
-  /** Numbers are tried in leaps and then between the last two: a thousand "hello" cost twenty looks, not a thousand. */
-  const freeTitle = (title: string, id: string) =>
-    Effect.gen(function* () {
-      if (!(yield* isTaken(title, id))) return title
-      let taken = 1
-      let free = 2
-      while (yield* isTaken(SessionTitles.numbered(title, free), id)) {
-        taken = free
-        free *= 2
-      }
-      while (free - taken > 1) {
-        const middle = Math.floor((taken + free) / 2)
-        if (yield* isTaken(SessionTitles.numbered(title, middle), id)) taken = middle
-        else free = middle
-      }
-      return SessionTitles.numbered(title, free)
-    })
-
   /** A person's title stays: what is derived or made by a model never replaces it, nor does a derived one a made one. */
   const outranks = (source: TitleSource, session: Session): boolean =>
     source === "user" ||
@@ -227,8 +201,9 @@ const make = Effect.gen(function* () {
           yield* sql`UPDATE sessions SET title = NULL, title_source = NULL WHERE id = ${id}`
           return (yield* SessionRows.byId(sql, id)) ?? session
         }
-        if (source === "user" && (yield* isTaken(cleaned, id))) return yield* new TitleTaken({ title: cleaned })
-        const free = source === "user" ? cleaned : yield* freeTitle(cleaned, id)
+        if (source === "user" && (yield* SessionTitles.isTaken(cleaned, id)))
+          return yield* new TitleTaken({ title: cleaned })
+        const free = source === "user" ? cleaned : yield* SessionTitles.free(cleaned, id)
         yield* sql`UPDATE sessions SET title = ${free}, title_source = ${source} WHERE id = ${id}`
         return (yield* SessionRows.byId(sql, id)) ?? session
       })
@@ -243,7 +218,7 @@ const make = Effect.gen(function* () {
         const parent = (yield* SessionRows.routed(sql, key)) ?? (yield* SessionRows.lastOpen(sql, key))
         if (parent === null) return yield* new SessionNotFound({ reference: key })
         const wanted = SessionTitles.clean(title ?? "")
-        if (wanted !== "" && (yield* isTaken(wanted, ""))) return yield* new TitleTaken({ title: wanted })
+        if (wanted !== "" && (yield* SessionTitles.isTaken(wanted, ""))) return yield* new TitleTaken({ title: wanted })
         yield* end(parent.id, "branched")
         const fresh = yield* openFresh(key, source, parent.id)
         yield* sql`INSERT INTO messages (session_id, turn_id, at, role, text, reasoning, tool_calls, tool_call_id, tool_name,
@@ -251,7 +226,7 @@ const make = Effect.gen(function* () {
           SELECT ${fresh.id}, turn_id, at, role, text, reasoning, tool_calls, tool_call_id, tool_name, outcome,
             platform_message_id
           FROM messages WHERE session_id = ${parent.id} AND active = 1 ORDER BY coalesce(position, id), id`
-        const name = wanted !== "" ? wanted : parent.title === null ? null : yield* freeTitle(parent.title, "")
+        const name = wanted !== "" ? wanted : parent.title === null ? null : yield* SessionTitles.free(parent.title, "")
         yield* sql`UPDATE sessions SET
             (system_prompt_hash, tool_names_hash, model) =
               (SELECT system_prompt_hash, tool_names_hash, model FROM sessions WHERE id = ${parent.id}),
@@ -288,7 +263,7 @@ const make = Effect.gen(function* () {
       const sql = yield* Transaction
       const nameless = yield* sql`SELECT 1 FROM sessions WHERE id = ${id} AND title IS NULL AND hidden = 0`
       if (nameless.length === 0) return
-      yield* sql`UPDATE sessions SET title = ${yield* freeTitle(title, id)}, title_source = 'derived' WHERE id = ${id}`
+      yield* sql`UPDATE sessions SET title = ${yield* SessionTitles.free(title, id)}, title_source = 'derived' WHERE id = ${id}`
     })
 
   const removeAll = (wanted: ReadonlyArray<string>) =>

@@ -17,6 +17,7 @@ import * as Activity from "../../layers/operation/Activity.js"
 import * as DirectDesk from "../../layers/operation/DirectDesk.js"
 import * as Drain from "../../layers/operation/Drain.js"
 import { jobs } from "../jobs.js"
+import { reading as search } from "../search.js"
 import { direct as database } from "../state.js"
 import { stores } from "../stores.js"
 import { surfaces } from "../surfaces.js"
@@ -29,6 +30,7 @@ export const settled = Layer.unwrapEffect(
 )
 
 const direct = DirectDesk.layer.pipe(
+  Layer.provide(search),
   Layer.provide(jobs),
   Layer.provide(ModelRoute.layer),
   Layer.provide(Layer.mergeAll(Approvals.layer, TargetResolver.layer, Explain.layer)),

@@ -1,50 +1,29 @@
 import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"
-import { Effect, Schema } from "effect"
+import * as Options from "@effect/cli/Options"
+import { Effect, Option, Schema } from "effect"
 import { MessageView, SessionView } from "../../services/api/Sessions.js"
+import { SearchHitView } from "../../services/api/SessionSearch.js"
 import { Desk } from "../../services/operation/Desk.js"
+import { roles } from "../../services/session/Search.js"
 import { desk } from "./desk.js"
 import * as Listed from "./listed.js"
-import { failed } from "./failure.js"
 import { limit } from "./options.js"
+import { exporting, importing } from "./sessionFiles.js"
+import { find, reference } from "./sessionReference.js"
 import { answer, brief, moment, plain, table } from "./output.js"
 
-const reference = Args.text({ name: "SESSION" }).pipe(
-  Args.withDescription("Its id, the beginning of its id, or its title.")
-)
+const archived = Options.boolean("archived").pipe(Options.withDescription("Those that are put away."))
 
-/** How many sessions are looked through for a title or the beginning of an id. */
-const searched = 500
-
-/** The one session that is meant; nobody guesses. */
-const find = (wanted: string) =>
+const list = Command.make("list", { limit: limit(50, 500), archived }, (options) =>
   Effect.gen(function* () {
     const { sessions } = yield* Desk
-    const exact = yield* sessions.get(wanted).pipe(
-      Effect.catchIf(
-        (error) => error._tag === "Refused",
-        () => Effect.succeed(null)
-      )
-    )
-    if (exact !== null) return exact
-    const all = yield* sessions.list({ limit: searched })
-    const fitting = all.filter((session) => session.title === wanted || session.id.startsWith(wanted))
-    const [only, another] = fitting
-    if (only === undefined) return yield* failed(`there is no session "${wanted}"; \`hermes sessions list\` shows them`)
-    if (another !== undefined)
-      return yield* failed(`"${wanted}" fits several sessions: ${fitting.map((session) => session.id).join(", ")}`)
-    return only
-  })
-
-const list = Command.make("list", { limit: limit(50, 500) }, ({ limit }) =>
-  Effect.gen(function* () {
-    const { sessions } = yield* Desk
-    yield* answer(Schema.Array(Listed.Session), yield* sessions.list({ limit }), (rows) =>
+    yield* answer(Schema.Array(Listed.Session), yield* sessions.list(options), (rows) =>
       table(
         ["id", "title", "where", "messages", "last activity"],
         rows.map((session) => [
           session.id,
-          brief(session.title ?? "untitled", 40),
+          brief(`${session.pinned ? "★ " : ""}${session.title ?? "untitled"}`, 40),
           session.source,
           String(session.messages),
           moment(session.lastActivityAt)
@@ -96,7 +75,99 @@ const remove = Command.make("delete", { reference }, ({ reference }) =>
   })
 ).pipe(Command.withDescription("Deletes a conversation with its transcript, for good."), Command.provide(desk))
 
+const Hits = Schema.Array(SearchHitView)
+
+const search = Command.make(
+  "search",
+  {
+    words: Args.text({ name: "WORDS" }).pipe(
+      Args.withDescription('Words, "phrases", beginnings*, OR, NOT.'),
+      Args.atLeast(1)
+    ),
+    limit: limit(20, 100),
+    session: Options.text("session").pipe(Options.withDescription("Only in this one."), Options.optional),
+    source: Options.text("source").pipe(Options.withDescription("telegram, web, cli, cron …"), Options.optional),
+    role: Options.choice("role", roles).pipe(
+      Options.withDescription("Who said it; results of tools are found only with `tool`."),
+      Options.optional
+    ),
+    best: Options.boolean("best").pipe(Options.withDescription("What fits best first, and not the newest."))
+  },
+  ({ best, limit, role, session, source, words }) =>
+    Effect.gen(function* () {
+      const { sessions } = yield* Desk
+      const within = Option.isNone(session) ? undefined : (yield* find(session.value)).id
+      const hits = yield* sessions.search({
+        q: words.join(" "),
+        limit,
+        sort: best ? "relevance" : "newest",
+        ...(within === undefined ? {} : { session: within }),
+        ...(Option.isNone(source) ? {} : { source: source.value }),
+        ...(Option.isNone(role) ? {} : { role: role.value })
+      })
+      yield* answer(Hits, hits, (found) =>
+        found.length === 0
+          ? ["Nothing found."]
+          : found.flatMap((hit) => [
+              `${moment(hit.at)}  ${brief(hit.title ?? "untitled", 40)} (${hit.sessionId}), ${hit.role}`,
+              `    ${plain(hit.snippet)}`
+            ])
+      )
+    })
+).pipe(Command.withDescription("Finds what was said, in any conversation."), Command.provide(desk))
+
+/** Four small commands that put a session somewhere. */
+const putting = (
+  name: string,
+  change: { readonly archived?: boolean; readonly pinned?: boolean },
+  done: string,
+  description: string
+) =>
+  Command.make(name, { reference }, ({ reference }) =>
+    Effect.gen(function* () {
+      const { sessions } = yield* Desk
+      const { id } = yield* find(reference)
+      yield* answer(SessionView, yield* sessions.update(id, change), () => [`${id} ${done}.`])
+    })
+  ).pipe(Command.withDescription(description), Command.provide(desk))
+
+const Pruned = Schema.Struct({ ids: Schema.Array(Schema.String), deleted: Schema.Boolean })
+
+const prune = Command.make(
+  "prune",
+  {
+    days: Options.float("older-than").pipe(
+      Options.withDescription("Days without activity (default 90)."),
+      Options.withSchema(Schema.Number.pipe(Schema.nonNegative({ message: () => "--older-than is a number of days" }))),
+      Options.withDefault(90)
+    ),
+    dryRun: Options.boolean("dry-run").pipe(Options.withDescription("Only says which."))
+  },
+  ({ days, dryRun }) =>
+    Effect.gen(function* () {
+      const { sessions } = yield* Desk
+      const ids = yield* sessions.prune({ olderThanDays: days, dryRun })
+      yield* answer(Pruned, { ids, deleted: !dryRun }, () => [
+        ...(dryRun ? ids : []),
+        `${ids.length} ended conversation${ids.length === 1 ? "" : "s"} ${dryRun ? "would be" : ids.length === 1 ? "was" : "were"} deleted. Pinned ones stay.`
+      ])
+    })
+).pipe(Command.withDescription("Deletes conversations that have ended and are old, for good."), Command.provide(desk))
+
 export const command = Command.make("sessions").pipe(
   Command.withDescription("The conversations of this home."),
-  Command.withSubcommands([list, show, rename, remove])
+  Command.withSubcommands([
+    list,
+    show,
+    search,
+    exporting,
+    importing,
+    rename,
+    putting("archive", { archived: true }, "is put away; a new message brings it back", "Puts a conversation away."),
+    putting("unarchive", { archived: false }, "is back in the list", "Brings a conversation back into the list."),
+    putting("pin", { pinned: true }, "stays on top and is never pruned", "Keeps a conversation on top of the list."),
+    putting("unpin", { pinned: false }, "is no longer pinned", "Lets a conversation take its turn again."),
+    prune,
+    remove
+  ])
 )

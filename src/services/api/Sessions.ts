@@ -9,6 +9,17 @@ import { ToolCallPart, type StoredMessage } from "../session/Transcript.js"
 import { Conflict, NotFound, TooMany } from "./ApiError.js"
 import { Authentication } from "./Caller.js"
 import { Limit, PathText } from "./Parameters.js"
+import {
+  CompressResult,
+  ExportParameters,
+  ImportBody,
+  ImportResult,
+  PruneBody,
+  PruneResult,
+  SearchHitView,
+  SearchParameters,
+  SessionPage
+} from "./SessionSearch.js"
 import { answersWithEvents } from "./EventStream.js"
 
 const text = Schema.NullOr(Schema.String)
@@ -31,6 +42,8 @@ export const SessionView = Schema.Struct({
   endReason: text,
   messages: Schema.Int,
   unread: Schema.Boolean,
+  archived: Schema.Boolean,
+  pinned: Schema.Boolean,
   suspended: Schema.Boolean
 }).annotations({ identifier: "Session" })
 export type SessionView = typeof SessionView.Type
@@ -52,6 +65,8 @@ export const sessionView = (session: Session): SessionView => ({
   endReason: session.endReason,
   messages: session.messageCount,
   unread: session.unread,
+  archived: session.archived,
+  pinned: session.pinned,
   suspended: session.suspended
 })
 
@@ -102,7 +117,9 @@ export const NewSessionBody = Schema.Struct({
 /** Absent fields stay as they are. */
 export const SessionPatch = Schema.Struct({
   title: Schema.optional(Schema.NonEmptyString),
-  unread: Schema.optional(Schema.Boolean)
+  unread: Schema.optional(Schema.Boolean),
+  archived: Schema.optional(Schema.Boolean),
+  pinned: Schema.optional(Schema.Boolean)
 })
 
 export const ChatBody = Schema.Struct({
@@ -128,15 +145,53 @@ export const ChatResult = Schema.Struct({
   usage: Schema.NullOr(ActivityUsage)
 }).annotations({ identifier: "ChatResult" })
 
+const Flag = Schema.optional(Schema.BooleanFromString)
+
 const byId = Schema.Struct({ id: PathText })
 
 /** Conversations: their list, their transcripts, and talking in them. */
 export const Sessions = HttpApiGroup.make("sessions")
   .add(
     HttpApiEndpoint.get("list", "/api/sessions")
-      .setUrlParams(Schema.Struct({ limit: Limit(50, 500), before: Schema.optional(Instant) }))
+      .setUrlParams(
+        Schema.Struct({ limit: Limit(50, 500), before: Schema.optional(Instant), archived: Flag, pinned: Flag })
+      )
       .addSuccess(Schema.Array(SessionView))
-      .annotate(OpenApi.Summary, "Sessions, newest activity first; those of delegates are left out")
+      .annotate(OpenApi.Summary, "Sessions, newest activity first; those of delegates and archived ones are left out")
+  )
+  .add(
+    HttpApiEndpoint.get("search", "/api/sessions/search")
+      .setUrlParams(SearchParameters)
+      .addSuccess(Schema.Array(SearchHitView))
+      .annotate(OpenApi.Summary, "Finds what was said in any session; nothing that can be typed is an error")
+  )
+  .add(
+    HttpApiEndpoint.post("import", "/api/sessions/import")
+      .setPayload(ImportBody)
+      .addSuccess(ImportResult)
+      .annotate(OpenApi.Summary, "Puts an exported session into this home, whole or not at all")
+  )
+  .add(
+    HttpApiEndpoint.post("prune", "/api/sessions/prune")
+      .setPayload(PruneBody)
+      .addSuccess(PruneResult)
+      .annotate(OpenApi.Summary, "Deletes ended sessions without activity for so many days; pinned ones stay")
+  )
+  .add(
+    HttpApiEndpoint.get("export", "/api/sessions/:id/export")
+      .setPath(byId)
+      .setUrlParams(ExportParameters)
+      .addSuccess(SessionPage)
+      .addError(NotFound)
+      .annotate(OpenApi.Summary, "A session with its rows after a row's id, in the order of their making")
+  )
+  .add(
+    HttpApiEndpoint.post("compress", "/api/sessions/:id/compress")
+      .setPath(byId)
+      .setPayload(Schema.Struct({ focus: Schema.optional(Schema.NonEmptyString) }))
+      .addSuccess(CompressResult)
+      .addError(NotFound)
+      .annotate(OpenApi.Summary, "Puts a summary in the place of the session's earlier part")
   )
   .add(
     HttpApiEndpoint.post("create", "/api/sessions").setPayload(NewSessionBody).addSuccess(SessionView, { status: 201 })
@@ -149,7 +204,7 @@ export const Sessions = HttpApiGroup.make("sessions")
       .addSuccess(SessionView)
       .addError(NotFound)
       .addError(Conflict)
-      .annotate(OpenApi.Summary, "Renames a session, or marks it as read")
+      .annotate(OpenApi.Summary, "Renames a session, archives or pins it, or marks it as read")
   )
   .add(
     HttpApiEndpoint.del("remove", "/api/sessions/:id")

@@ -3,12 +3,14 @@ import type { ApprovalView } from "../api/Approvals.js"
 import type { DeliveryView, SendResult, TargetView } from "../api/Deliveries.js"
 import type { PairedUserView, PairingRequestView } from "../api/Pairing.js"
 import type { IncidentView, JobView, NoteView, Preview, RunDocument, RunView } from "../api/Jobs.js"
+import type { SearchHitView, SearchParameters } from "../api/SessionSearch.js"
 import type { MessageView, SessionView } from "../api/Sessions.js"
 import type { Story } from "../delivery/Explain.js"
 import type { DeliveryState } from "../delivery/Outbox.js"
 import type { IncidentState } from "../schedule/Incident.js"
 import type { PreviewOptions } from "../schedule/JobDesk.js"
 import type { JobDraft, JobPatch } from "../schedule/Jobs.js"
+import type { ImportOutcome, SessionDocument } from "../session/SessionArchive.js"
 import type { StateError } from "../state/StateError.js"
 
 /** It cannot be done as asked; the text says why and what can be done. `code` is for programs. */
@@ -45,6 +47,7 @@ export class Desk extends Context.Tag("hermes/operation/Desk")<
       readonly list: (options: {
         readonly limit: number
         readonly before?: number
+        readonly archived?: boolean
       }) => Effect.Effect<ReadonlyArray<SessionView>, DeskError>
       readonly get: (id: string) => Effect.Effect<SessionView, DeskError>
       /** The last rows of the transcript, oldest first. */
@@ -53,6 +56,22 @@ export class Desk extends Context.Tag("hermes/operation/Desk")<
         options: { readonly limit: number }
       ) => Effect.Effect<ReadonlyArray<MessageView>, DeskError>
       readonly rename: (id: string, title: string) => Effect.Effect<SessionView, DeskError>
+      readonly update: (
+        id: string,
+        change: { readonly archived?: boolean; readonly pinned?: boolean }
+      ) => Effect.Effect<SessionView, DeskError>
+      readonly search: (asked: typeof SearchParameters.Type) => Effect.Effect<ReadonlyArray<SearchHitView>, DeskError>
+      /** The session with its rows after a row's id, in the order of their making. */
+      readonly export: (
+        id: string,
+        page: { readonly after: number; readonly limit: number }
+      ) => Effect.Effect<SessionDocument, DeskError>
+      readonly import: (document: SessionDocument) => Effect.Effect<ImportOutcome, DeskError>
+      /** Answers the ids of what was, or would be, deleted. */
+      readonly prune: (options: {
+        readonly olderThanDays: number
+        readonly dryRun: boolean
+      }) => Effect.Effect<ReadonlyArray<string>, DeskError>
       /** Stops what runs there and deletes the session with its transcript. */
       readonly remove: (id: string) => Effect.Effect<void, DeskError>
     }

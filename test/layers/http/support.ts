@@ -29,6 +29,9 @@ import * as JobStoreLayer from "../../../src/layers/sqlite/JobStore.js"
 import * as NotepadLayer from "../../../src/layers/sqlite/Notepad.js"
 import * as OccurrencesLayer from "../../../src/layers/sqlite/Occurrences.js"
 import * as OutboxLayer from "../../../src/layers/sqlite/Outbox.js"
+import * as SearchLayer from "../../../src/layers/sqlite/Search.js"
+import * as SearchIndexLayer from "../../../src/layers/sqlite/SearchIndex.js"
+import * as SessionArchiveLayer from "../../../src/layers/sqlite/SessionArchive.js"
 import * as SessionStoreLayer from "../../../src/layers/sqlite/SessionStore.js"
 import * as ToolCallStoreLayer from "../../../src/layers/sqlite/ToolCallStore.js"
 import * as TranscriptLayer from "../../../src/layers/sqlite/Transcript.js"
@@ -44,6 +47,7 @@ import { Pairing, PairingRefused } from "../../../src/services/conversation/Pair
 import { Redactor, make as redactor } from "../../../src/services/delivery/Redactor.js"
 import { Activity, type ActivityEvent } from "../../../src/services/operation/Activity.js"
 import { Settings, type SettingsShape } from "../../../src/services/operation/Settings.js"
+import { Compaction } from "../../../src/services/session/Compaction.js"
 import { sessionKey } from "../../../src/services/session/SessionKey.js"
 import { SessionStore } from "../../../src/services/session/SessionStore.js"
 import { Transcript } from "../../../src/services/session/Transcript.js"
@@ -254,7 +258,17 @@ const telegram = Layer.scoped(
   })
 )
 
+/** The played agent's transcripts stay as they are. */
+const compaction = Layer.succeed(Compaction, {
+  isDue: () => false,
+  isRunning: () => Effect.succeed(false),
+  run: () => Effect.succeed({ _tag: "NothingToDo" as const })
+})
+
 const stores = Layer.mergeAll(
+  SessionArchiveLayer.layer,
+  compaction,
+  SearchLayer.layer.pipe(Layer.provide(SearchIndexLayer.layerMemory)),
   SessionStoreLayer.layer,
   TranscriptLayer.layer,
   InboxLayer.layer,

@@ -21,6 +21,8 @@ export const session = (id: string, facts: Partial<Session> = {}): Session => ({
   endReason: null,
   messages: 0,
   unread: false,
+  archived: false,
+  pinned: false,
   suspended: false,
   ...facts
 })

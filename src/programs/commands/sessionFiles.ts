@@ -1,0 +1,136 @@
+/** `hermes sessions export` and `import`: conversations as files. */
+import * as FileSystem from "@effect/platform/FileSystem"
+import * as Args from "@effect/cli/Args"
+import * as Command from "@effect/cli/Command"
+import * as Options from "@effect/cli/Options"
+import { Effect, Either, Option, Schema } from "effect"
+import process from "node:process"
+import { Desk } from "../../services/operation/Desk.js"
+import { limits } from "../../services/session/SessionArchive.js"
+import * as SessionFile from "../../services/session/SessionFile.js"
+import { desk } from "./desk.js"
+import { failed, usage } from "./failure.js"
+import { answer, note } from "./output.js"
+import { find, reference } from "./sessionReference.js"
+
+const rowsAtOnce = 500
+const listedAtOnce = 500
+
+/** Every session that lists show, archived ones too, newest activity first. */
+const everyId = Effect.gen(function* () {
+  const { sessions } = yield* Desk
+  const ids = new Set<string>()
+  for (const archived of [false, true]) {
+    let before: number | undefined
+    for (;;) {
+      const rows = yield* sessions.list({
+        limit: listedAtOnce,
+        archived,
+        ...(before === undefined ? {} : { before })
+      })
+      for (const row of rows) ids.add(row.id)
+      const last = rows.at(-1)
+      if (last === undefined || rows.length < listedAtOnce) break
+      // Several may have the same time: it is asked for again, and the set knows those that were there.
+      before = before === last.lastActivityAt + 1 ? last.lastActivityAt : last.lastActivityAt + 1
+    }
+  }
+  return [...ids]
+})
+
+/** The text of one session, page after page. */
+const textOf = (id: string, format: SessionFile.Format, write: (text: string) => Effect.Effect<void>) =>
+  Effect.gen(function* () {
+    const { sessions } = yield* Desk
+    let after = 0
+    let rows = 0
+    for (;;) {
+      const page = yield* sessions.export(id, { after, limit: rowsAtOnce })
+      if (after === 0) yield* write(SessionFile.sessionHead(page.session, format))
+      yield* write(page.messages.map((message) => SessionFile.messageText(message, format)).join(""))
+      rows += page.messages.length
+      const last = page.messages.at(-1)
+      if (last === undefined || page.messages.length < rowsAtOnce) return rows
+      after = last.id
+    }
+  })
+
+const onStdout = (text: string): Effect.Effect<void> =>
+  Effect.async((resume) => {
+    process.stdout.write(text, () => resume(Effect.void))
+  })
+
+export const exporting = Command.make(
+  "export",
+  {
+    reference: reference.pipe(Args.optional),
+    all: Options.boolean("all").pipe(Options.withDescription("Every conversation, archived ones too.")),
+    format: Options.choice("format", ["jsonl", "markdown"] as const).pipe(
+      Options.withDescription("jsonl for programs, markdown for people; both can be imported."),
+      Options.withDefault("jsonl" as const)
+    ),
+    output: Options.text("output").pipe(
+      Options.withAlias("o"),
+      Options.withDescription("The file to write; standard output without."),
+      Options.optional
+    )
+  },
+  ({ all, format, output, reference }) =>
+    Effect.gen(function* () {
+      if (all === Option.isSome(reference)) return yield* usage("say which: a SESSION, or --all")
+      const ids = Option.isSome(reference) ? [(yield* find(reference.value)).id] : yield* everyId
+      const rows = yield* Effect.scoped(
+        Effect.gen(function* () {
+          if (Option.isNone(output)) return yield* Effect.forEach(ids, (id) => textOf(id, format, onStdout))
+          const fs = yield* FileSystem.FileSystem
+          const file = yield* fs
+            .open(output.value, { flag: "wx", mode: 0o600 })
+            .pipe(Effect.catchAll((error) => failed(`${output.value} cannot be written: ${error.message}`)))
+          const write = (text: string) => Effect.orDie(file.writeAll(new TextEncoder().encode(text)))
+          return yield* Effect.forEach(ids, (id) => textOf(id, format, write))
+        })
+      )
+      const messages = rows.reduce((sum, count) => sum + count, 0)
+      yield* note(`${ids.length} conversation${ids.length === 1 ? "" : "s"} with ${messages} messages.`)
+    })
+).pipe(Command.withDescription("Writes conversations to a file or standard output."), Command.provide(desk))
+
+const Imported = Schema.Struct({
+  imported: Schema.Array(Schema.String),
+  present: Schema.Array(Schema.String),
+  messages: Schema.Int
+})
+
+export const importing = Command.make(
+  "import",
+  { file: Args.text({ name: "FILE" }).pipe(Args.withDescription("What `hermes sessions export` wrote.")) },
+  ({ file }) =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const unreadable = (error: { readonly message: string }) => failed(`${file} cannot be read: ${error.message}`)
+      const { size } = yield* fs.stat(file).pipe(Effect.catchAll(unreadable))
+      if (Number(size) > limits.bytesInAll)
+        return yield* failed(
+          `${file} has ${size} bytes; one import takes ${limits.bytesInAll} at most: export fewer at once`
+        )
+      const read = SessionFile.read(yield* fs.readFileString(file).pipe(Effect.catchAll(unreadable)))
+      // Nothing is stored before all of it has been understood.
+      if (Either.isLeft(read)) return yield* failed(`${file}, ${read.left.message}; nothing was imported`)
+      const { sessions } = yield* Desk
+      const imported: Array<string> = []
+      const present: Array<string> = []
+      let messages = 0
+      for (const document of read.right) {
+        const outcome = yield* sessions.import(document)
+        if (outcome === "imported") messages += document.messages.length
+        ;(outcome === "imported" ? imported : present).push(document.session.id)
+      }
+      yield* answer(Imported, { imported, present, messages }, () => [
+        `${imported.length} conversation${imported.length === 1 ? "" : "s"} with ${messages} messages imported.`,
+        ...(present.length === 0 ? [] : [`${present.length} were here already and stay as they are.`])
+      ])
+    })
+).pipe(
+  Command.withDescription("Takes conversations from an export; those that are here stay as they are."),
+  Command.provide(desk)
+)

@@ -1,0 +1,32 @@
+/** Which session a command is about. */
+import * as Args from "@effect/cli/Args"
+import { Effect } from "effect"
+import { Desk } from "../../services/operation/Desk.js"
+import { failed } from "./failure.js"
+
+export const reference = Args.text({ name: "SESSION" }).pipe(
+  Args.withDescription("Its id, the beginning of its id, or its title.")
+)
+
+/** How many sessions are looked through for a title or the beginning of an id. */
+const searched = 500
+
+/** The one session that is meant; nobody guesses. */
+export const find = (wanted: string) =>
+  Effect.gen(function* () {
+    const { sessions } = yield* Desk
+    const exact = yield* sessions.get(wanted).pipe(
+      Effect.catchIf(
+        (error) => error._tag === "Refused",
+        () => Effect.succeed(null)
+      )
+    )
+    if (exact !== null) return exact
+    const all = yield* sessions.list({ limit: searched })
+    const fitting = all.filter((session) => session.title === wanted || session.id.startsWith(wanted))
+    const [only, another] = fitting
+    if (only === undefined) return yield* failed(`there is no session "${wanted}"; \`hermes sessions list\` shows them`)
+    if (another !== undefined)
+      return yield* failed(`"${wanted}" fits several sessions: ${fitting.map((session) => session.id).join(", ")}`)
+    return only
+  })
