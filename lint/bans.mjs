@@ -224,7 +224,11 @@ export const turnPlaces = [
 ]
 
 /** The only places that may start a process or a thread. */
-export const processPlaces = [/^src\/layers\/node\/process\//, /^src\/layers\/sqlite\/Checkpointer\.ts$/]
+export const processPlaces = [
+  /^src\/layers\/node\/process\//,
+  /^src\/layers\/node\/CareProcess\.ts$/,
+  /^src\/layers\/sqlite\/Checkpointer\.ts$/
+]
 
 const turn = "makes or enters a turn: only admission, the job runner and src/fibers may"
 
