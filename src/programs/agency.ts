@@ -7,7 +7,6 @@ import * as Prompt from "../layers/agent/Prompt.js"
 import * as Toolbox from "../layers/agent/Toolbox.js"
 import * as ToolRegistry from "../layers/agent/ToolRegistry.js"
 import * as Approvals from "../layers/approval/Approvals.js"
-import * as CommandJudge from "../layers/approval/CommandJudge.js"
 import * as Admission from "../layers/conversation/Admission.js"
 import * as Authorization from "../layers/conversation/Authorization.js"
 import * as Conversations from "../layers/conversation/Conversations.js"
@@ -33,7 +32,7 @@ const agent = tools.pipe(
   Layer.provideMerge(Delegation.layer),
   Layer.provideMerge(Agent.layer),
   Layer.provideMerge(Layer.mergeAll(Toolbox.layer, Prompt.layer, Compaction.layer)),
-  Layer.provideMerge(Layer.mergeAll(ToolRegistry.layer, Shell.layer, CommandJudge.layer))
+  Layer.provideMerge(Layer.mergeAll(ToolRegistry.layer, Shell.layer))
 )
 
 /** How words reach people, and how people are asked. */

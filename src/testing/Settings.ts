@@ -76,6 +76,7 @@ export const defaults = (home: string): SettingsShape => ({
     homeChannel: null,
     streaming: true
   },
+  security: { allowPrivateUrls: false },
   cron: {
     maxParallelJobs: 4,
     catchUpMissed: true,

@@ -60,6 +60,7 @@ export const layer = Layer.succeed(Settings, {
     homeChannel: { chatId: "configured", threadId: null },
     streaming: true
   },
+  security: { allowPrivateUrls: false },
   cron: {
     maxParallelJobs: 4,
     catchUpMissed: true,

@@ -3,7 +3,7 @@ import { Effect, Layer } from "effect"
 import { realpathSync } from "node:fs"
 import * as path from "node:path"
 import type { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
-import { CommandJudge, type Verdict } from "../../services/approval/CommandJudge.js"
+import { CommandJudge } from "../../services/approval/CommandJudge.js"
 import * as CommandLine from "../../services/approval/CommandLine.js"
 import * as CommandVerdict from "../../services/approval/CommandVerdict.js"
 import * as ForbiddenCommand from "../../services/approval/ForbiddenCommand.js"
@@ -60,23 +60,23 @@ export const layer: Layer.Layer<CommandJudge, never, FileSystem.FileSystem | Set
         ]
       }
 
+      const look = (command: string, directory: string, cron: boolean): Effect.Effect<CommandLine.Judged> =>
+        Effect.gen(function* () {
+          const around = { homes, workingDirectory: directory, port: settings.apiServer.port, cron }
+          const parse = yield* Effect.either(parser)
+          if (parse._tag === "Left")
+            return { found: unread(command, around, parse.left.message), commands: [], runs: [] }
+          const clock = yield* Effect.clock
+          const now = () => Number(clock.unsafeCurrentTimeNanos()) / 1e6
+          const options = { parse: parse.right(now), follow, late: lateAfter(decisionMillis, now) }
+          return CommandLine.judge(command, { ...around, ...options })
+        })
+
       return CommandJudge.of({
         judge: (command, { cron, unattended, workingDirectory }) =>
           Effect.gen(function* () {
             const directory = follow(workingDirectory)
-            const around = { homes, workingDirectory: directory, port: settings.apiServer.port, cron }
-            const parse = yield* Effect.either(parser)
-            const clock = yield* Effect.clock
-            const now = () => Number(clock.unsafeCurrentTimeNanos()) / 1e6
-            const judged =
-              parse._tag === "Left"
-                ? { found: unread(command, around, parse.left.message), commands: [] }
-                : CommandLine.judge(command, {
-                    ...around,
-                    parse: parse.right(now),
-                    follow,
-                    late: lateAfter(decisionMillis, now)
-                  })
+            const judged = yield* look(command, directory, cron)
             const found = [...judged.found]
             if (!Directory.isUsable(directory))
               found.push({
@@ -85,12 +85,10 @@ export const layer: Layer.Layer<CommandJudge, never, FileSystem.FileSystem | Set
                 text: `${workingDirectory} cannot be entered, so the command would run elsewhere`,
                 command: null
               })
-            return CommandVerdict.of(
-              { source: command, found, commands: judged.commands },
-              lists,
-              unattended ?? cron
-            ) satisfies Verdict
-          }).pipe(Effect.withSpan("CommandJudge.judge"))
+            return CommandVerdict.of({ ...judged, source: command, found }, lists, unattended ?? cron)
+          }).pipe(Effect.withSpan("CommandJudge.judge")),
+        lifecycle: (script, { workingDirectory }) =>
+          Effect.map(look(script, follow(workingDirectory), true), CommandVerdict.lifecycle)
       })
     })
   )

@@ -258,6 +258,7 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
             : { chatId: channel.chat_id, threadId: channel.thread_id },
       streaming: value(keys.telegramStreaming)
     },
+    security: { allowPrivateUrls: value(keys.privateUrls) },
     cron: {
       maxParallelJobs: value(keys.cronParallel),
       catchUpMissed: value(keys.cronCatchUp),

@@ -1,7 +1,70 @@
-import { Effect, Layer } from "effect"
-import { MonitorFailed, Monitors } from "../../services/schedule/Monitor.js"
+import { Clock, Effect, Layer } from "effect"
+import { createHash } from "node:crypto"
+import { Redactor } from "../../services/delivery/Redactor.js"
+import { Settings } from "../../services/operation/Settings.js"
+import type { Monitor } from "../../services/schedule/Job.js"
+import { MonitorFailed, Monitors, type MonitorState } from "../../services/schedule/Monitor.js"
+import { Scripts } from "../../services/schedule/Script.js"
+import * as TextDifference from "../../services/schedule/TextDifference.js"
+import { readable } from "../../services/shell/Output.js"
+import * as GuardedGet from "../node/GuardedGet.js"
 
-const refused = Effect.fail(new MonitorFailed({ detail: "this program has no monitors" }))
+const getMillis = 30_000
+const mostBytes = 256 * 1024
+const mostKept = 64 * 1024
+const mostDifference = 4_000
+const mostShown = 8_000
 
-/** For programs that look at nothing: a job with a monitor is refused when it is made. */
-export const layerNone: Layer.Layer<Monitors> = Layer.succeed(Monitors, { check: () => refused, look: () => refused })
+const shortened = (text: string, longest: number): string =>
+  text.length <= longest ? text : `${text.slice(0, longest)}\n[… ${text.length - longest} more characters]`
+
+/** What the agent is told: at the first look all there is, later what changed and what is there now. */
+const told = (monitor: Monitor, previous: MonitorState | null, output: string): string => {
+  const now = shortened(output, mostShown)
+  return previous === null
+    ? `The monitor ${monitor.target} looked for the first time; from now on it wakes you on a change only. It found:\n${now}`
+    : `What the monitor ${monitor.target} sees has changed:\n${TextDifference.between(previous.output, output, mostDifference)}\n\nNow it is:\n${now}`
+}
+
+const make = Effect.gen(function* () {
+  const scripts = yield* Scripts
+  const settings = yield* Settings
+  const redactor = yield* Redactor
+
+  const failed = (error: { readonly message: string }) => new MonitorFailed({ detail: redactor.text(error.message) })
+
+  const bounds = (): GuardedGet.Bounds => ({
+    millis: getMillis,
+    bytes: mostBytes,
+    own: settings.apiServer.port,
+    allowPrivate: settings.security.allowPrivateUrls
+  })
+
+  /** The exact bytes, for the hash, and a text of them for people. */
+  const seen = (monitor: Monitor, workdir: string | null) =>
+    monitor.kind === "script"
+      ? scripts
+          .run({ path: monitor.target, workdir })
+          .pipe(Effect.map(({ stdout }) => ({ bytes: Buffer.from(stdout), text: stdout })))
+      : GuardedGet.get(monitor.target, bounds()).pipe(
+          Effect.map((bytes) => ({ bytes, text: redactor.text(readable(bytes.toString("utf8"))) }))
+        )
+
+  return Monitors.of({
+    look: Effect.fn("Monitors.look")(function* (monitor, previous, { workdir }) {
+      const { bytes, text } = yield* Effect.mapError(seen(monitor, workdir), failed)
+      const hash = createHash("sha256").update(bytes).digest("hex")
+      if (previous?.hash === hash) return { _tag: "NoChange" } as const
+      const output = text.slice(0, mostKept)
+      const state = { hash, output, changedAt: yield* Clock.currentTimeMillis }
+      return { _tag: "Changed", block: told(monitor, previous, output), state } as const
+    }),
+    check: (monitor) =>
+      monitor.kind === "script"
+        ? Effect.asVoid(Effect.mapError(scripts.locate(monitor.target), failed))
+        : Effect.mapError(GuardedGet.mayTry(monitor.target, bounds()), failed)
+  })
+})
+
+/** Scripts of the home and pages of the web; what it saw is the caller's to keep. */
+export const layer: Layer.Layer<Monitors, never, Scripts | Settings | Redactor> = Layer.effect(Monitors, make)

@@ -13,11 +13,12 @@ import type { Failure, FailureKind } from "../../services/schedule/FailureText.j
 import { type ClaimLost, type FireClaim, FireClaims } from "../../services/schedule/FireClaim.js"
 import { type Job, JobId } from "../../services/schedule/Job.js"
 import type { StoredJob } from "../../services/schedule/JobStore.js"
+import { LifecycleGuard } from "../../services/schedule/LifecycleGuard.js"
 import { type MonitorState, Monitors } from "../../services/schedule/Monitor.js"
 import { Notepad } from "../../services/schedule/Notepad.js"
 import { Responses } from "../../services/schedule/Response.js"
 import * as RunPrompt from "../../services/schedule/RunPrompt.js"
-import { type ScriptFailed, type ScriptRefused, Scripts } from "../../services/schedule/Script.js"
+import { type ScriptFailed, ScriptRefused, Scripts } from "../../services/schedule/Script.js"
 import * as ScheduleWords from "../../services/schedule/ScheduleWords.js"
 import * as Silence from "../../services/schedule/Silence.js"
 import { SessionId } from "../../services/session/Session.js"
@@ -103,6 +104,7 @@ export const make = Effect.gen(function* () {
   const settings = yield* Settings
   const scripts = yield* Scripts
   const monitors = yield* Monitors
+  const guard = yield* LifecycleGuard
   const notepad = yield* Notepad
   const responses = yield* Responses
   const agent = yield* Agent
@@ -114,7 +116,15 @@ export const make = Effect.gen(function* () {
   const milestone = yield* Milestone
   const modelOf = yield* RunModel.make
 
-  const script = (job: Job, path: string) => Effect.either(scripts.run({ path, workdir: job.workdir }))
+  /** A script may have been written after its job was made: it is looked at again before it runs. */
+  const permitted = (path: string) =>
+    Effect.mapError(
+      guard.check({ prompt: "", script: path, monitorScript: null }),
+      ({ detail }) => new ScriptRefused({ path, detail })
+    )
+
+  const script = (job: Job, path: string) =>
+    Effect.either(Effect.zipRight(permitted(path), scripts.run({ path, workdir: job.workdir })))
 
   const scriptAlone = (job: Job): Effect.Effect<Work, never, CurrentTurn> =>
     job.script === null
@@ -242,7 +252,10 @@ export const make = Effect.gen(function* () {
       if (job.prompt === "" && job.skills.length === 0 && job.script === null) return { _tag: "Empty" }
       let block: string | null = null
       if (job.monitor !== null) {
-        const sight = yield* Effect.either(monitors.look(job.monitor, stored.monitor, { workdir: job.workdir }))
+        const looked = monitors.look(job.monitor, stored.monitor, { workdir: job.workdir })
+        const sight = yield* Effect.either(
+          job.monitor.kind === "script" ? Effect.zipRight(permitted(job.monitor.target), looked) : looked
+        )
         if (Either.isLeft(sight)) return failed("script", sight.left.message)
         if (sight.right._tag === "NoChange") return { _tag: "Quiet", reason: "the monitor saw no change" }
         block = sight.right.block

@@ -16,6 +16,15 @@ export const allow: Verdict = { verdict: "allow", reasons: [] }
 export const ask = (rule: string, text: string): Verdict => ({ verdict: "ask", reasons: [{ rule, text }] })
 export const never = (rule: string, text: string): Verdict => ({ verdict: "never", reasons: [{ rule, text }] })
 
+export interface Lifecycle {
+  /** It would stop or restart the gateway, or the machine. */
+  readonly ends: Reason | null
+  /** Parts of it are not surely understood, or are code of another language. */
+  readonly unclear: boolean
+  /** Absolute. */
+  readonly runs: ReadonlyArray<string>
+}
+
 /** Says what a command may do before anything runs. Reads files' names and kinds, runs nothing. */
 export class CommandJudge extends Context.Tag("hermes/approval/CommandJudge")<
   CommandJudge,
@@ -31,5 +40,7 @@ export class CommandJudge extends Context.Tag("hermes/approval/CommandJudge")<
         readonly unattended?: boolean
       }
     ) => Effect.Effect<Verdict>
+    /** What a script for a shell would do to the gateway that runs it, and which other files it would run. */
+    readonly lifecycle: (script: string, options: { readonly workingDirectory: string }) => Effect.Effect<Lifecycle>
   }
 >() {}

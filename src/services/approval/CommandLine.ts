@@ -31,6 +31,8 @@ export interface Judged {
   readonly found: ReadonlyArray<Found>
   /** Every command that the line may run, as a person would write it. */
   readonly commands: ReadonlyArray<string>
+  /** Files of the disk that it would run, absolute. */
+  readonly runs: ReadonlyArray<string>
 }
 
 const maxLength = 32_000
@@ -101,6 +103,7 @@ export const judge = (source: string, around: Around): Judged => {
   const found: Array<Found> = []
   const touched = new Map<string, Paths.PathUse>()
   const commands: Array<string> = []
+  const runs = new Set<string>()
   const written = new Set<string>()
   const clean = source.replace(unseen, "")
   if (source.length > maxLength)
@@ -124,6 +127,10 @@ export const judge = (source: string, around: Around): Judged => {
       const command = invocation.through.length === 0 || invocation.through.includes("$(") ? own : outer
       if (commands.length < 256) commands.push(own)
       const resolve = (word: string): string | null => absolute(word, invocation.directory)
+      for (const word of Code.scriptsOf(invocation)) {
+        const file = resolve(word)
+        if (file !== null && Marked.isKnown(file) && runs.size < mostFiles) runs.add(file)
+      }
       const { findings: unclear, uses } = Paths.of(invocation, around.homes)
       const asked = isQuery(invocation) ? [] : [...Files.named(invocation), ...System.named(invocation)]
       const findings = [
@@ -160,5 +167,5 @@ export const judge = (source: string, around: Around): Judged => {
     const forbidden = ForbiddenCommand.scan(clean, around)
     for (const reason of forbidden.reasons) found.push({ verdict: "never", ...reason, command: null })
   }
-  return { found, commands }
+  return { found, commands, runs: [...runs] }
 }

@@ -1,6 +1,6 @@
 /** From findings to a verdict, with the owner's own lists: what they never want, and what they always allow. Pure. */
-import type { Found } from "./CommandLine.js"
-import type { Reason, Verdict } from "./CommandJudge.js"
+import type { Found, Judged } from "./CommandLine.js"
+import type { Lifecycle, Reason, Verdict } from "./CommandJudge.js"
 
 export interface Lists {
   /** Patterns (`*`, `?`) of command lines that are never run. */
@@ -8,6 +8,9 @@ export interface Lists {
   /** Rules by their name or text, whole lines, or patterns of single commands, that are not asked about. */
   readonly allow: ReadonlyArray<string>
 }
+
+/** What ends the gateway ends who would have to be asked: where nobody is there, it is never run (cron-delivery.md 1.10). */
+export const endsGateway = new Set(["own-service", "power", "kill-all"])
 
 /** Where nobody can be asked, what is not understood is not run at all. */
 const notUnderstood = new Set(["unparsable", "depth", "length", "invisible", "judge"])
@@ -70,6 +73,19 @@ export const of = (
   if (nevers.length > 0) return { verdict: "never", reasons: reasonsOf(nevers) }
   const asks = judged.found.filter((found) => !allowed(found, judged.source, lists.allow))
   if (asks.length === 0) return { verdict: "allow", reasons: [] }
-  const unclear = unattended && asks.some(({ rule }) => notUnderstood.has(rule))
+  const unclear = unattended && asks.some(({ rule }) => notUnderstood.has(rule) || endsGateway.has(rule))
   return { verdict: unclear ? "never" : "ask", reasons: reasonsOf(asks) }
+}
+
+const foreign =
+  /^(unparsable|depth|length|judge|inline-code|piped-code|decoded-code|decoded-text|remote-code|hidden-command|starts-command)$/
+
+/** What a script would do to the gateway that runs it. */
+export const lifecycle = ({ found, runs }: Judged): Lifecycle => {
+  const ends = found.find(({ rule }) => endsGateway.has(rule))
+  return {
+    ends: ends === undefined ? null : { rule: ends.rule, text: ends.text },
+    unclear: found.some(({ rule }) => foreign.test(rule)),
+    runs
+  }
 }

@@ -339,6 +339,13 @@ export const keys = {
     doc: "what is not asked about: a rule's name, a whole line, or a pattern of single commands",
     example: '["git push *"]'
   }),
+  privateUrls: key({
+    path: "security.allow_private_urls",
+    schema: Switch,
+    fallback: false,
+    doc: "may monitors fetch from this machine and its own network: true or false",
+    example: "false"
+  }),
   terminalTimeout: key({
     path: "terminal.timeout",
     schema: Seconds,

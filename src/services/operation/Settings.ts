@@ -135,6 +135,10 @@ export interface SettingsShape {
   }
   readonly telegram: TelegramSettings
   readonly cron: CronSettings
+  readonly security: {
+    /** May monitors and tools fetch from addresses of this machine and its own network? Never the cloud's metadata. */
+    readonly allowPrivateUrls: boolean
+  }
   readonly disabledToolsets: ReadonlyArray<string>
 }
 

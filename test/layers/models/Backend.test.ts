@@ -68,6 +68,7 @@ const settings = (model: ModelBackend, fallbacks: ReadonlyArray<ModelBackend> = 
     homeChannel: null,
     streaming: true
   },
+  security: { allowPrivateUrls: false },
   cron: {
     maxParallelJobs: 4,
     catchUpMissed: true,

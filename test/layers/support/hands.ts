@@ -83,6 +83,7 @@ export const settings = (home: string, changes: Partial<SettingsShape> = {}): Se
       homeChannel: null,
       streaming: true
     },
+    security: { allowPrivateUrls: false },
     cron: {
       maxParallelJobs: 4,
       catchUpMissed: true,

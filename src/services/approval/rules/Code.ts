@@ -294,20 +294,19 @@ const byName: Rule = (invocation) => {
   return known === null || /^(psql|sqlite3|mysql)$/.test(name) ? other : [...interpreter(invocation, known), ...other]
 }
 
+/** Words that may name a file which it runs. */
+export const scriptsOf = (invocation: Invocation): ReadonlyArray<string> => {
+  if (isInterpreter(invocation.name) || invocation.name === "source" || invocation.name === ".")
+    return textsOf(invocation).filter((text) => !text.startsWith("-"))
+  return invocation.program.includes("/") ? [invocation.program] : []
+}
+
 /** Is it a program that this very line made runnable or wrote? */
 export const runsWritten = (
   invocation: Invocation,
   written: ReadonlySet<string>,
   resolve: (word: string) => string | null
-): ReadonlyArray<Finding> => {
-  if (written.size === 0) return none
-  const candidates =
-    isInterpreter(invocation.name) || invocation.name === "source" || invocation.name === "."
-      ? textsOf(invocation).filter((text) => !text.startsWith("-"))
-      : invocation.program.includes("/")
-        ? [invocation.program]
-        : []
-  return candidates.some((candidate) => written.has(resolve(candidate) ?? candidate))
+): ReadonlyArray<Finding> =>
+  written.size > 0 && scriptsOf(invocation).some((candidate) => written.has(resolve(candidate) ?? candidate))
     ? asks("written-code", `\`${shown(invocation).slice(0, 80)}\` runs what the same line wrote or made runnable`)
     : none
-}

@@ -59,11 +59,16 @@ const ownName = /hermes/i
 const service = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
   const { name } = invocation
   const words = wordsOf(invocation)
-  const found = asks("own-service", "stops, restarts or doubles the agent's own gateway")
+  const found = asks("own-service", "stops or restarts the agent's own gateway")
   if (isHermes(invocation)) {
     const at = words.findIndex((word) => word === "gateway")
-    if (at >= 0 && !/^(status|help)$/.test(words[at + 1] ?? "") && !textsOf(invocation).includes("--help")) return found
-    if (follows(words, /^(update|restore|unpause|uninstall)$/) || follows(words, /^key$/, /^rotate$/)) return found
+    const verb = words[at + 1] ?? ""
+    if (at >= 0 && /^(stop|restart|uninstall)$/.test(verb)) return found
+    if (at >= 0 && !/^(status|help)$/.test(verb) && !textsOf(invocation).includes("--help"))
+      return asks("own-start", "starts the agent's gateway outside of what looks after it")
+    if (follows(words, /^(update|restore|uninstall)$/)) return found
+    if (follows(words, /^unpause$/) || follows(words, /^key$/, /^rotate$/))
+      return asks("own-change", "changes the agent's own gateway")
   }
   switch (name) {
     case "systemctl":

@@ -1,0 +1,121 @@
+import { NodeContext } from "@effect/platform-node"
+import { layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs"
+import * as http from "node:http"
+import type { AddressInfo } from "node:net"
+import { tmpdir } from "node:os"
+import * as path from "node:path"
+import { afterAll, beforeAll, expect } from "vitest"
+import * as Turn from "../../../src/fibers/Turn.js"
+import * as ScriptsLayer from "../../../src/layers/node/Scripts.js"
+import * as MonitorsLayer from "../../../src/layers/schedule/Monitors.js"
+import type { Monitor } from "../../../src/services/schedule/Job.js"
+import { Monitors, type MonitorState } from "../../../src/services/schedule/Monitor.js"
+import { ambient, ids, redactor, settingsLayer, turn } from "../support/hands.js"
+
+const home = realpathSync(mkdtempSync(path.join(tmpdir(), "monitors-")))
+const scripts = path.join(home, "scripts")
+mkdirSync(scripts)
+
+let answer = { status: 200, body: "one\ntwo", location: "" }
+const server = http.createServer((_request, response) => {
+  response.writeHead(answer.status, answer.location === "" ? {} : { location: answer.location })
+  response.end(answer.body)
+})
+let url = ""
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+})
+afterAll(() => server.close())
+
+const monitors = (allowPrivateUrls: boolean) =>
+  MonitorsLayer.layer.pipe(
+    Layer.provide(ScriptsLayer.layer),
+    Layer.provide(
+      Layer.mergeAll(
+        ambient({ PATH: process.env["PATH"] ?? "" }),
+        ids,
+        redactor,
+        settingsLayer(home, { security: { allowPrivateUrls } }),
+        NodeContext.layer
+      )
+    )
+  )
+
+const look = (monitor: Monitor, previous: MonitorState | null) =>
+  Effect.flatMap(Monitors, (service) => Turn.enter(turn("a"))(service.look(monitor, previous, { workdir: null })))
+
+layer(monitors(true), { excludeTestServices: true })("a monitor", (it) => {
+  it.effect("of a page tells the first look, then changes only", () =>
+    Effect.gen(function* () {
+      const page: Monitor = { kind: "url", target: url }
+      answer = { status: 200, body: "one\ntwo", location: "" }
+      const first = yield* look(page, null)
+      if (first._tag === "NoChange") return expect(first).toBe("a first look")
+      expect(first.block).toContain("first time")
+      expect(first.block).toContain("one\ntwo")
+      expect((yield* look(page, first.state))._tag).toBe("NoChange")
+      answer = { status: 200, body: "one\nthree", location: "" }
+      const changed = yield* look(page, first.state)
+      if (changed._tag === "NoChange") return expect(changed).toBe("a change")
+      expect(changed.block).toContain("-two\n+three")
+      expect(changed.state.hash).not.toBe(first.state.hash)
+    })
+  )
+
+  it.effect("of a script does the same, and one that fails keeps what was seen", () =>
+    Effect.gen(function* () {
+      writeFileSync(path.join(scripts, "look.sh"), "cat seen; exit $(cat code)")
+      const see = (text: string, code: string) => {
+        writeFileSync(path.join(scripts, "seen"), text)
+        writeFileSync(path.join(scripts, "code"), code)
+      }
+      const script: Monitor = { kind: "script", target: "look.sh" }
+      see("a", "0")
+      const first = yield* look(script, null)
+      if (first._tag === "NoChange") return expect(first).toBe("a first look")
+      see("b", "1")
+      expect((yield* Effect.flip(look(script, first.state))).message).toContain("could not look")
+      see("a", "0")
+      expect((yield* look(script, first.state))._tag).toBe("NoChange")
+      expect((yield* Effect.flip(look({ kind: "script", target: "../key" }, null))).message).toContain("scripts")
+    })
+  )
+
+  it.effect("says what is wrong with a page: its status, its size, where it leads", () =>
+    Effect.gen(function* () {
+      const problem = (changed: Partial<typeof answer>) =>
+        Effect.suspend(() => {
+          answer = { status: 200, body: "", location: "", ...changed }
+          return Effect.map(Effect.flip(look({ kind: "url", target: url }, null)), (error) => error.message)
+        })
+      expect(yield* problem({ status: 500 })).toContain("500")
+      expect(yield* problem({ body: "x".repeat(300_000) })).toContain("bytes")
+      expect(yield* problem({ status: 302, location: "/again" })).toContain("redirects without end")
+      expect(yield* problem({ status: 302, location: "http://169.254.169.254/latest" })).toContain("cloud")
+      expect(yield* problem({ status: 302, location: "http://localhost:8642/health" })).toContain("own")
+      expect(yield* problem({ status: 302, location: "file:///etc/passwd" })).toContain("only http")
+    })
+  )
+})
+
+layer(monitors(false), { excludeTestServices: true })("by default a monitor", (it) => {
+  it.effect("reaches nothing of this machine, by whatever name", () =>
+    Effect.gen(function* () {
+      answer = { status: 200, body: "secret", location: "" }
+      const { port } = new URL(url)
+      for (const host of ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0x7f.1", "2130706433", "127.1"])
+        expect((yield* Effect.flip(look({ kind: "url", target: `http://${host}:${port}/` }, null))).message).toContain(
+          "allow_private_urls"
+        )
+      const { check } = yield* Monitors
+      expect((yield* Effect.flip(check({ kind: "url", target: "http://10.0.0.1/" }))).message).toContain("own network")
+      expect((yield* Effect.flip(check({ kind: "url", target: "http://u:p@example.com/" }))).message).toContain(
+        "password"
+      )
+      yield* check({ kind: "url", target: "https://example.com/" })
+    })
+  )
+})
