@@ -8,8 +8,11 @@ import { type TurnRow, TurnStore } from "../../services/conversation/TurnStore.j
 import { Explain, NothingKnown, type Passage, type Story } from "../../services/delivery/Explain.js"
 import { type DeliveryRow, Outbox } from "../../services/delivery/Outbox.js"
 import * as Telling from "../../services/delivery/Telling.js"
+import { JobStore } from "../../services/schedule/JobStore.js"
+import { type Occurrence, Occurrences, ofRunId } from "../../services/schedule/Occurrence.js"
 import { SessionId } from "../../services/session/Session.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
+import { Transcript } from "../../services/session/Transcript.js"
 import type { StateError } from "../../services/state/StateError.js"
 
 /** Helpers of helpers are followed this deep; a deeper chain is a fault of its own. */
@@ -31,8 +34,11 @@ const make = Effect.gen(function* () {
   const approvals = yield* ApprovalStore
   const calls = yield* ToolCallStore
   const inbox = yield* Inbox
+  const jobs = yield* JobStore
+  const occurrences = yield* Occurrences
   const outbox = yield* Outbox
   const sessions = yield* SessionStore
+  const transcript = yield* Transcript
   const turns = yield* TurnStore
 
   /** From the turn that a person or a job began down to this one. */
@@ -48,22 +54,40 @@ const make = Effect.gen(function* () {
       return path
     })
 
-  const sessionOf = (turn: TurnRow) =>
+  const occurrenceOf = (run: string | null) => {
+    const id = run === null ? null : ofRunId(run)
+    return id === null ? Effect.succeed(null) : occurrences.get(id)
+  }
+
+  /** The job behind a run, and the run. */
+  const behind = (run: Occurrence | null): Effect.Effect<ReadonlyArray<Passage>, StateError> =>
     Effect.gen(function* () {
-      const id = Field.valueOrNull(turn.turn.identity.sessionId)
-      const session = isSessionId(id) ? yield* sessions.get(id) : null
-      return session === null ? [] : [Telling.session(session)]
+      if (run === null) return []
+      const stored = yield* jobs.get(run.jobId)
+      return [...(stored === null ? [] : [Telling.job(stored.job)]), Telling.run(run)]
     })
 
-  /** Why a turn runs: its event, its conversation, the way down to it. */
+  const sessionById = (id: string | null) =>
+    Effect.map(isSessionId(id) ? sessions.get(id) : Effect.succeed(null), (session) =>
+      session === null ? [] : [Telling.session(session)]
+    )
+
+  /** Why a turn runs: its event or its job's run, its conversation, the way down to it. */
   const causeOf = (turn: TurnRow): Effect.Effect<ReadonlyArray<Passage>, StateError> =>
     Effect.gen(function* () {
       const path = yield* ancestry(turn)
       const [root] = path
+      const { marker } = turn.turn
+      const run = marker._tag === "Cron" ? yield* occurrenceOf(marker.run) : null
       const event = root === undefined || root.inboxId === null ? null : yield* inbox.get(root.inboxId)
       return [
         ...(event === null ? [] : [Telling.message(event)]),
-        ...(root === undefined ? [] : yield* sessionOf(root)),
+        ...(yield* behind(run)),
+        ...(run !== null
+          ? yield* sessionById(run.sessionId)
+          : root === undefined
+            ? []
+            : yield* sessionById(Field.valueOrNull(root.turn.identity.sessionId))),
         ...path.map(Telling.turn)
       ]
     })
@@ -91,6 +115,10 @@ const make = Effect.gen(function* () {
   const causeOfDelivery = (row: DeliveryRow) =>
     Effect.gen(function* () {
       const { kind, id } = row.cause
+      if (kind === "cron") {
+        const run = yield* occurrenceOf(turnOfCause(id))
+        return [...(yield* behind(run)), ...(run === null ? [] : yield* sessionById(run.sessionId))]
+      }
       const question = kind === "approval" ? yield* approvals.get(id) : null
       const turnId = question?.turnId ?? row.turnId ?? turnOfCause(id)
       const turn = yield* turns.get(turnId)
@@ -106,6 +134,27 @@ const make = Effect.gen(function* () {
       if (row === null) return yield* new NothingKnown({ id })
       const all = yield* outbox.ofCause(row.cause.kind, row.cause.id)
       return [...(yield* causeOfDelivery(row)), ...all.map(Telling.delivery)]
+    })
+
+  /** A run with everything that its turns did, and what it said. */
+  const ofRun = (id: string) =>
+    Effect.gen(function* () {
+      const run = yield* occurrenceOf(id)
+      if (run === null) return yield* new NothingKnown({ id })
+      const rows = isSessionId(run.sessionId) ? yield* transcript.load(run.sessionId) : []
+      const ids = [...new Set(rows.flatMap(({ turnId }) => (turnId === null ? [] : [turnId])))]
+      const told = yield* Effect.forEach(ids, (turnId) =>
+        Effect.flatMap(turns.get(turnId), (turn) =>
+          turn === null ? Effect.succeed([]) : Effect.map(doingsOf(turnId), (doings) => [Telling.turn(turn), ...doings])
+        )
+      )
+      const said = [...(yield* outbox.ofCause("cron", id)), ...(yield* outbox.ofCause("cron", `${id}:notice`))]
+      return [
+        ...(yield* behind(run)),
+        ...(yield* sessionById(run.sessionId)),
+        ...told.flat(),
+        ...said.map(Telling.delivery)
+      ]
     })
 
   const ofApproval = (id: string) =>
@@ -136,6 +185,8 @@ const make = Effect.gen(function* () {
         return told("turn", ofTurn(id))
       case "apr":
         return told("approval", ofApproval(id))
+      case "run":
+        return told("run", ofRun(id))
       case "evt":
         return told("message", ofMessage(id))
       default:
@@ -149,5 +200,5 @@ const make = Effect.gen(function* () {
 export const layer: Layer.Layer<
   Explain,
   never,
-  ApprovalStore | ToolCallStore | Inbox | Outbox | SessionStore | TurnStore
+  ApprovalStore | ToolCallStore | Inbox | JobStore | Occurrences | Outbox | SessionStore | Transcript | TurnStore
 > = Layer.effect(Explain, make)

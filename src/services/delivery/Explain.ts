@@ -26,7 +26,7 @@ export type Story = typeof Story.Type
 /** Nothing here has that id. */
 export class NothingKnown extends Schema.TaggedError<NothingKnown>()("NothingKnown", { id: Schema.String }) {
   override get message(): string {
-    return `nothing here has the id "${this.id}"; a delivery's begins with dlv_, a turn's with trn_, an approval's with apr_, a message's with evt_; \`hermes deliveries list\` and \`hermes cron runs\` show them`
+    return `nothing here has the id "${this.id}"; a delivery's begins with dlv_, a run's with run_, a turn's with trn_, an approval's with apr_, a message's with evt_; \`hermes deliveries list\` and \`hermes cron runs\` show them`
   }
 }
 

@@ -6,6 +6,8 @@ import type { SessionIdentity } from "../../fibers/SessionIdentity.js"
 import type { ApprovalRow } from "../approval/Approval.js"
 import type { InboxEntry } from "../conversation/Inbox.js"
 import type { TurnRow } from "../conversation/TurnStore.js"
+import type { Job } from "../schedule/Job.js"
+import { type Occurrence, runId } from "../schedule/Occurrence.js"
 import type { Passage } from "./Explain.js"
 import type { DeliveryRow, Via } from "./Outbox.js"
 
@@ -88,6 +90,54 @@ const where = (origin: DeliveryOrigin): string => {
     case "Cleared":
     case "Unset":
       return "its answer goes to no chat"
+  }
+}
+
+const kinds: { readonly [K in Occurrence["kind"]]: string } = {
+  on_time: "on its time",
+  late: "late",
+  catch_up: "to make up for what was missed",
+  manual: "because somebody asked for it",
+  retry: "once more, because nothing could be reached"
+}
+
+const runStates: { readonly [S in Occurrence["status"]]: string } = {
+  claimed: "it is about to begin",
+  running: "it runs",
+  ok: "it went well",
+  error: "it failed",
+  delivery_failed: "it went well, but what it said could not be delivered",
+  delivery_queued: "it went well, and what it said waits to be delivered",
+  blocked_config: "its configuration kept it from running",
+  interrupted: "it was interrupted",
+  missed: "it was missed",
+  skipped: "it was skipped",
+  unknown: "how it ended is not known"
+}
+
+export const job = ({ createdAt, createdBy, deliver, id, name, origin, schedule }: Job): Passage => {
+  const by = createdBy === null ? "" : ` by ${createdBy.platform}:${createdBy.userId}`
+  const from = origin === null ? "" : ` in ${place(origin)}`
+  return {
+    at: createdAt,
+    kind: "job",
+    id,
+    text: `the job ${quote(name)} (${schedule}) was made${by}${from}; what it says goes to ${deliver}`
+  }
+}
+
+export const run = (row: Occurrence): Passage => {
+  const several = row.count > 1 ? `, with ${row.count - 1} more until ${new Date(row.lastAt).toISOString()}` : ""
+  const reason = row.reason === null ? "" : ` (${row.reason})`
+  const took =
+    row.startedAt === null || row.finishedAt === null
+      ? ""
+      : ` after ${Math.max(0, Math.round((row.finishedAt - row.startedAt) / 1000))} s`
+  return {
+    at: row.startedAt ?? row.claimedAt ?? row.scheduledAt,
+    kind: "run",
+    id: runId(row.id),
+    text: `a run, due at ${new Date(row.scheduledAt).toISOString()}${several}, ${kinds[row.kind]}: ${runStates[row.status]}${took}${reason}${row.output === null ? "" : `; its document is ${row.output}`}`
   }
 }
 

@@ -4,6 +4,8 @@ import { Effect } from "effect"
 import type { ModelRequest } from "../../../src/services/agent/ModelRoute.js"
 import { Explain, type Story } from "../../../src/services/delivery/Explain.js"
 import { Outbox } from "../../../src/services/delivery/Outbox.js"
+import { JobOrigin } from "../../../src/services/schedule/Job.js"
+import { Jobs } from "../../../src/services/schedule/Jobs.js"
 import { Database } from "../../../src/services/state/Database.js"
 import * as Testing from "../../../src/testing/index.js"
 
@@ -21,7 +23,7 @@ const model = (request: ModelRequest): Testing.StepInput => {
   if (words(request).includes("forbidden"))
     return hasResult(request)
       ? Testing.say("as you wish")
-      : Testing.call("terminal", { command: "make coffee" }, "brew")
+      : Testing.call("terminal", { command: "rm -rf build" }, "brew")
   return hasResult(request) ? Testing.say("done") : Testing.call("delegate_task", { goal: "tell them" }, "hand")
 }
 
@@ -73,18 +75,46 @@ describe("the story", () => {
       const { only } = yield* Testing.AdapterInMemory
       const explain = yield* Explain
       yield* only.say("something forbidden")
-      yield* only.sent.waitFor("the question", ({ text }) => text.includes("make coffee"), { seconds: 20 })
+      yield* only.sent.waitFor("the question", ({ text }) => text.includes("rm -rf build"), { seconds: 20 })
       const id = yield* find("SELECT id FROM approvals")
       expect(told(yield* explain.story(id))).toMatch(
-        /was asked whether terminal may do “make coffee”.*nobody has answered yet/
+        /was asked whether terminal may do “rm -rf build”.*nobody has answered yet/
       )
       yield* only.say("/deny not today")
       yield* only.sent.waitFor("the answer", ({ text }) => text === "as you wish", { seconds: 20 })
       const story = yield* explain.story(id)
       expect(told(story)).toMatch(
-        /was asked whether terminal may do “make coffee” \(.+\): it was denied by .+not today/
+        /was asked whether terminal may do “rm -rf build” \(.+\): it was denied by .+not today/
       )
       expect(story.passages.map(({ kind }) => kind)).toEqual(["message", "session", "turn", "call", "approval"])
+    }).pipe(Effect.provide(Testing.gateway({ model })))
+  )
+
+  it.scopedLive("of a run goes from the job that asked for it to what it said, and so does that of its message", () =>
+    Effect.gen(function* () {
+      const { only } = yield* Testing.AdapterInMemory
+      const explain = yield* Explain
+      const jobs = yield* Jobs
+      const place = only.profile.dm(1)
+      const origin = new JobOrigin({ ...place, chatName: null, platform: "telegram", userId: "7", scopeId: null })
+      yield* jobs.create(
+        { schedule: "every 1h", prompt: "forbidden things", name: "Report" },
+        { origin, createdBy: { platform: "telegram", userId: "7" } }
+      )
+      yield* jobs.runNow("Report", null)
+      yield* only.sent.waitFor("what it said", ({ text }) => text.includes("as you wish"), { seconds: 20 })
+      const run = yield* find("SELECT 'run_' || id AS id FROM occurrences")
+      const story = yield* explain.story(run)
+      const seen = story.passages.map(({ kind }) => kind)
+      expect(seen.toSorted()).toEqual(["call", "delivery", "job", "run", "session", "turn"])
+      expect([seen[0], seen.at(-1)]).toEqual(["job", "delivery"])
+      expect(told(story)).toMatch(
+        /the job “Report” \(every 1h\) was made by telegram:7 in telegram:500000001; what it says goes to origin/
+      )
+      expect(told(story)).toMatch(/a run, due at 20\S+, because somebody asked for it: (it runs|it went well)/)
+      expect(told(story)).toContain("it is a scheduled job's")
+      const message = yield* explain.story(yield* find("SELECT id FROM deliveries WHERE cause_kind = 'cron'"))
+      expect(message.passages.map(({ kind }) => kind).toSorted()).toEqual(["delivery", "job", "run", "session"])
     }).pipe(Effect.provide(Testing.gateway({ model })))
   )
 
