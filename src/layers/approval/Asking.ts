@@ -12,6 +12,7 @@ import { type DeliveryRow, Outbox } from "../../services/delivery/Outbox.js"
 import { Activity } from "../../services/operation/Activity.js"
 import { Drain } from "../../services/operation/Drain.js"
 import { Ids } from "../../services/operation/Ids.js"
+import * as SteadyTime from "../../services/operation/SteadyTime.js"
 import { Database } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
 
@@ -120,12 +121,13 @@ export const make = Effect.gen(function* () {
   /** Waits until the row is settled: told by who answers here, found by looking when another process does. */
   const wait = (
     row: ApprovalRow,
-    deadline: number,
+    millis: number,
     wake: Deferred.Deferred<void>
   ): Effect.Effect<ApprovalRow, StateError> =>
     Effect.gen(function* () {
+      const deadline = (yield* SteadyTime.now) + millis
       for (;;) {
-        const left = deadline - (yield* Clock.currentTimeMillis)
+        const left = deadline - (yield* SteadyTime.now)
         if (left <= 0) return yield* give(row, "expired", "no answer came in time")
         yield* Effect.timeoutOption(Deferred.await(wake), Math.min(left, lookMillis))
         const now = yield* store
@@ -194,7 +196,9 @@ export const make = Effect.gen(function* () {
             const settled = yield* give(row, "cancelled", "it could not be asked")
             return settled.state === "cancelled" ? null : settled
           }
-          const settled = yield* wait(row, deadline, wake)
+          // the clock may be set while it waits, and may have been since an earlier process asked
+          const millis = Math.min(deadline - (yield* Clock.currentTimeMillis), asked.timeoutMillis)
+          const settled = yield* wait(row, millis, wake)
           if (settled.state === "expired")
             yield* notifier.tell({ sessionKey: row.sessionKey, address, about: row.id }, Notice.approvalExpired(row))
           return settled

@@ -7,6 +7,7 @@ import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import type { Delivered } from "../../services/delivery/Delivery.js"
 import { type DeliveryRow, Outbox } from "../../services/delivery/Outbox.js"
 import type { Step } from "../../services/state/Database.js"
+import * as SteadyTime from "../../services/operation/SteadyTime.js"
 import type { StateError } from "../../services/state/StateError.js"
 import type { Holds } from "./Holds.js"
 import * as Lanes from "./Lanes.js"
@@ -103,7 +104,8 @@ export const make = (ledger: Ledger, holds: Holds, scope: Scope.Scope) =>
           along
         )
         const waiting = settled.find((row) => row.state === "pending")
-        if (waiting !== undefined) yield* holds.hold(laneOf(waiting.address), waiting.notBefore ?? 0)
+        if (waiting !== undefined)
+          yield* holds.hold(laneOf(waiting.address), (waiting.notBefore ?? 0) - (yield* Clock.currentTimeMillis))
         return settled
       })
 
@@ -135,7 +137,8 @@ export const make = (ledger: Ledger, holds: Holds, scope: Scope.Scope) =>
           if (row === undefined) break
           const until = holds.until(laneOf(row.address))
           if (until !== null) {
-            const waits: Outcome = { _tag: "Waits", notBefore: until, reason: "it waits behind an earlier message" }
+            const notBefore = (yield* Clock.currentTimeMillis) + until - (yield* SteadyTime.now)
+            const waits: Outcome = { _tag: "Waits", notBefore, reason: "it waits behind an earlier message" }
             return done.concat(yield* settleAll([row, ...rest], () => waits, along))
           }
           progress.begun = done.length + 1

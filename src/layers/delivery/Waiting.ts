@@ -6,6 +6,7 @@ import { Clock, Effect, Ref, type Scope, Scope as ScopeTag } from "effect"
 import * as Turn from "../../fibers/Turn.js"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import { type DeliveryRow, Outbox } from "../../services/delivery/Outbox.js"
+import * as SteadyTime from "../../services/operation/SteadyTime.js"
 import type { StateError } from "../../services/state/StateError.js"
 import { type Courier, laneOf, recheckMillis } from "./Courier.js"
 import type { Holds } from "./Holds.js"
@@ -29,6 +30,18 @@ const startPatience = "5 seconds"
 
 /** When the database could not be read, or a chat has no room. */
 const retryMillis = 5_000
+
+/** Nobody here asks a row to wait longer than this. */
+const longestWaitMillis = 900_000
+
+/**
+ * How long a row that an earlier process left has to wait still. A time that is too far away was written down by a
+ * clock that has been set back since: asked too early, the platform says so, and asked too late, the chat was silent.
+ */
+const leftOf = (row: DeliveryRow, now: number): number => {
+  const left = row.notBefore === null ? 0 : row.notBefore - now
+  return left > longestWaitMillis ? 0 : left
+}
 
 export interface Waiting {
   /** Sends what is due now; succeeds with how many were sent when that is done, or after 5 s with how many were until then. */
@@ -55,11 +68,10 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, scope: Scop
     const awaySince = new Map<string, number>()
     const pending = Effect.map(outbox.inState(["pending"], passSize), (rows) => [...rows].sort(byPlace))
 
-    /** Null when the row may go now. */
-    const blockedUntil = (row: DeliveryRow, now: number): Effect.Effect<number | null> =>
+    /** How long its platform is left alone; null when it is there. */
+    const awayFor = (platform: string): Effect.Effect<number | null> =>
       Effect.gen(function* () {
-        if (row.notBefore !== null && row.notBefore > now) return row.notBefore
-        const { platform } = row.address
+        const now = yield* SteadyTime.now
         const adapter = yield* registry.get(platform)
         if (adapter !== null && (yield* adapter.state)._tag === "Connected") {
           awaySince.delete(platform)
@@ -67,7 +79,7 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, scope: Scop
         }
         const since = awaySince.get(platform) ?? now
         awaySince.set(platform, since)
-        return now + Math.min(longestRecheckMillis, Math.max(recheckMillis, (now - since) / 4))
+        return Math.min(longestRecheckMillis, Math.max(recheckMillis, (now - since) / 4))
       })
 
     const attempt = (row: DeliveryRow): Effect.Effect<Outcome, StateError> =>
@@ -101,14 +113,14 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, scope: Scop
             yield* failAll([row], tooOld(row))
             continue
           }
-          const until = yield* blockedUntil(row, now)
-          if (until !== null) {
-            yield* holds.hold(lane, until)
+          const away = yield* awayFor(row.address.platform)
+          if (away !== null) {
+            yield* holds.hold(lane, away)
             return sent
           }
           const outcome = yield* attempt(row)
           if (outcome._tag === "Waits") {
-            yield* holds.hold(lane, outcome.notBefore)
+            yield* holds.hold(lane, outcome.notBefore - (yield* Clock.currentTimeMillis))
             return sent
           }
           if (outcome._tag === "Sent") {
@@ -131,11 +143,7 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, scope: Scop
           .inOrder(lane)(serve(lane))
           .pipe(
             seats.withPermits(1),
-            Effect.flatMap((sent) =>
-              sent !== null
-                ? Effect.succeed(sent)
-                : Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.as(holds.hold(lane, now + 1_000), 0))
-            ),
+            Effect.flatMap((sent) => (sent !== null ? Effect.succeed(sent) : Effect.as(holds.hold(lane, 1_000), 0))),
             Effect.ensuring(
               Effect.zipRight(
                 Effect.sync(() => served.delete(lane)),
@@ -150,7 +158,8 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, scope: Scop
     const pass = Effect.gen(function* () {
       const held = yield* holds.all
       const rows = yield* pending
-      const now = yield* Clock.currentTimeMillis
+      const now = yield* SteadyTime.now
+      const wall = yield* Clock.currentTimeMillis
       const first = new Map<string, DeliveryRow>()
       for (const row of rows) if (!first.has(laneOf(row.address))) first.set(laneOf(row.address), row)
       for (const [lane, until] of held)
@@ -159,10 +168,10 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, scope: Scop
       let next = Number.POSITIVE_INFINITY
       for (const [lane, row] of first) {
         if (served.has(lane)) continue
-        const due = holds.until(lane) ?? row.notBefore ?? 0
+        const due = holds.until(lane) ?? now + leftOf(row, wall)
         if (due <= now) begun.push(yield* serveApart(lane))
         else {
-          if (holds.until(lane) === null) yield* holds.hold(lane, due)
+          if (holds.until(lane) === null) yield* holds.hold(lane, due - now)
           next = Math.min(next, due)
         }
       }

@@ -1,11 +1,9 @@
 import { Clock, Effect, Layer } from "effect"
 import { ClockWatch } from "../../services/operation/ClockWatch.js"
+import * as SteadyTime from "../../services/operation/SteadyTime.js"
 
 /** Less is drift and rounding. */
 const leastMillis = 1_000
-
-/** Nanoseconds of the machine's own time, which is never set. */
-const monotonic: Effect.Effect<number> = Effect.map(Clock.currentTimeNanos, (nanos) => Number(nanos / 1_000_000n))
 
 /** Compares the wall clock with one that only goes forward. */
 export const make = (steady: Effect.Effect<number>) =>
@@ -24,7 +22,7 @@ export const make = (steady: Effect.Effect<number>) =>
     })
   })
 
-export const layer: Layer.Layer<ClockWatch> = Layer.effect(ClockWatch, make(monotonic))
+export const layer: Layer.Layer<ClockWatch> = Layer.effect(ClockWatch, make(SteadyTime.now))
 
 /** For clocks that only ever go as they are told. */
 export const layerSteady: Layer.Layer<ClockWatch> = Layer.succeed(ClockWatch, { jumped: Effect.succeed(0) })

@@ -1,6 +1,6 @@
 /** Sending, editing and typing on Telegram. */
 import type { RawApi } from "grammy"
-import { Clock, Effect, Either, Option, Schema } from "effect"
+import { Effect, Either, Option, Schema } from "effect"
 import type { Address } from "../../fibers/DeliveryOrigin.js"
 import {
   type Adapter,
@@ -13,6 +13,7 @@ import {
   SendRetryable,
   SendUncertain
 } from "../../services/adapter/Adapter.js"
+import * as SteadyTime from "../../services/operation/SteadyTime.js"
 import type { BotApi, BotApiError } from "./BotApi.js"
 import { type Chats, type KnownChat, makeMemory } from "./Chats.js"
 import { format } from "./Formatting.js"
@@ -81,7 +82,7 @@ export const make = (api: BotApi, chats: Chats): Outbound => {
 
   /** Flood control is honoured for every later call to that chat too, without asking again. */
   const unlessFlooded = (chatId: string): Effect.Effect<void, SendError> =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    Effect.flatMap(SteadyTime.now, (now) => {
       const until = floods.get(chatId)
       if (until === null || until <= now) return Effect.void
       return Effect.fail(
@@ -96,7 +97,7 @@ export const make = (api: BotApi, chats: Chats): Outbound => {
   const noteFlood = (chatId: string, error: BotApiError): Effect.Effect<void> =>
     error._tag !== "BotApiRefused" || error.code !== 429
       ? Effect.void
-      : Effect.map(Clock.currentTimeMillis, (now) => floods.set(chatId, now + (error.retryAfterSeconds ?? 1) * 1000))
+      : Effect.map(SteadyTime.now, (now) => floods.set(chatId, now + (error.retryAfterSeconds ?? 1) * 1000))
 
   /** Asks Telegram once about a chat that nothing is known of. */
   const lookUp = (chatId: string): Effect.Effect<KnownChat | null> => {

@@ -13,6 +13,7 @@ import { Drain } from "../../../src/services/operation/Drain.js"
 import type { SettingsShape } from "../../../src/services/operation/Settings.js"
 import { layerMemory } from "../sqlite/temporary.js"
 import { Post, post } from "../support/post.js"
+import { withWall } from "../support/wallClock.js"
 import { activity, ids, redactor, Seen, settings, settingsLayer, turn } from "../support/hands.js"
 
 /** One life of the gateway: everything but the database. */
@@ -225,6 +226,18 @@ describe("no answer", () => {
       const approvals = yield* Approvals
       expect((yield* approvals.list(1))[0]).toMatchObject({ state: "expired" })
     }).pipe(Effect.provide(world()))
+  )
+
+  it.effect("is waited for no longer when the clock is set back", () =>
+    withWall((set) =>
+      Effect.gen(function* () {
+        const fiber = yield* ask("a", "x")
+        yield* asked("key:a", "x")
+        yield* set(-3_600_000)
+        yield* TestClock.adjust(301_000)
+        expect(yield* Fiber.join(fiber)).toEqual(left("expired"))
+      })
+    ).pipe(Effect.provide(world()))
   )
 
   it.effect("because the work was interrupted is no refusal of the person's", () =>

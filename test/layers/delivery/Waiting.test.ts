@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, TestClock } from "effect"
 import { SendRefused, SendRetryable } from "../../../src/services/adapter/Adapter.js"
+import { withWall } from "../support/wallClock.js"
 import { at, durable, life, outgoing, platform, settle } from "./support.js"
 
 const flood = (seconds: number) =>
@@ -51,6 +52,47 @@ describe("flood control", () => {
       assert.strictEqual(after.deliveries[0]?.state, "sent")
       assert.lengthOf(yield* gateway.outbox.inState(["pending", "sending"], 10), 0)
     }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("lasts as long as it lasts when the clock is set back", () =>
+    withWall((set) =>
+      Effect.gen(function* () {
+        const chat = platform()
+        const gateway = yield* life([chat])
+        yield* gateway.delivery.recover
+        chat.onSend = () => Effect.fail(flood(45))
+        yield* gateway.delivery.deliver(outgoing("1", "first"))
+        chat.onSend = (_message, arrives) => arrives
+        yield* set(-3_600_000)
+        yield* gateway.delivery.deliver(outgoing("1", "second"))
+        yield* pass(44)
+        assert.deepStrictEqual(texts(chat), [])
+        yield* pass(2)
+        assert.deepStrictEqual(texts(chat), ["first", "second"])
+      })
+    ).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("that an earlier process wrote down before the clock was set back is over at the start", () =>
+    withWall((set) =>
+      Effect.gen(function* () {
+        const chat = platform()
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const before = yield* life([chat])
+            yield* before.delivery.recover
+            chat.onSend = () => Effect.fail(flood(45))
+            yield* before.delivery.deliver(outgoing("1", "first"))
+          })
+        )
+        chat.onSend = (_message, arrives) => arrives
+        yield* set(-3_600_000)
+        const after = yield* life([chat])
+        yield* after.delivery.recover
+        yield* pass(1)
+        assert.deepStrictEqual(texts(chat), ["first"])
+      })
+    ).pipe(Effect.provide(durable))
   )
 
   it.scoped("of a few seconds is sat out", () =>

@@ -3,6 +3,7 @@ import { Effect, Exit, TestClock } from "effect"
 import { type Address, address } from "../../../src/fibers/DeliveryOrigin.js"
 import type { Adapter, OutboundMessage } from "../../../src/services/adapter/Adapter.js"
 import * as TelegramServer from "../../../src/testing/TelegramServer.js"
+import { withWall } from "../support/wallClock.js"
 import { connect } from "./connected.js"
 import { settle } from "./until.js"
 
@@ -144,6 +145,21 @@ describe("Telegram outbound", () => {
       yield* send(adapter, at(chat, { anchor: "4711" }), "still")
       assert.isNull((yield* server.posted(chat))[0]?.replyTo ?? null)
     })
+  )
+
+  it.scoped("leaves a chat alone no longer when the clock is set back", () =>
+    withWall((set) =>
+      Effect.gen(function* () {
+        const { server, adapter } = yield* connect()
+        const chat = server.dm(server.user(1))
+        yield* server.fault("sendMessage", Faults.floodControl(5))
+        yield* Effect.flip(send(adapter, at(chat), "first"))
+        yield* set(-3_600_000)
+        yield* TestClock.adjust("5 seconds")
+        yield* send(adapter, at(chat), "second")
+        assert.lengthOf(yield* server.posted(chat), 1)
+      })
+    )
   )
 
   it.scoped("leaves a chat alone while flood control lasts, and no other", () =>
