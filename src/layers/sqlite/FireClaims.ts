@@ -51,9 +51,9 @@ const insertPlain = `INSERT INTO occurrences (job, at, count, kind, state, token
 /** The rest: [job, at, last, count, kind, state, reason]. Only what is claimed has a token and is open. */
 const insertOther = `INSERT INTO occurrences (job, at, last_at, count, kind, state, token, attempts, claimed_at, finished_at, reason)
   SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5,
-    CASE value ->> 5 WHEN 'claimed' THEN ?1 END, value ->> 5 = 'claimed', ?2,
-    CASE value ->> 5 WHEN 'claimed' THEN NULL ELSE ?2 END, value ->> 6
-  FROM json_each(?3) WHERE true ON CONFLICT DO NOTHING RETURNING id, job, at, kind`
+    CASE value ->> 5 WHEN 'claimed' THEN ? END, value ->> 5 = 'claimed', ?,
+    CASE value ->> 5 WHEN 'claimed' THEN NULL ELSE ? END, value ->> 6
+  FROM json_each(?) WHERE true ON CONFLICT DO NOTHING RETURNING id, job, at, kind`
 
 const advance = `UPDATE schedule SET next_at = e.value, settled = ?, remaining = remaining - ?,
     hold_until = CASE WHEN hold_until > ? THEN hold_until END
@@ -187,7 +187,7 @@ const make = Effect.gen(function* () {
     if (plan.other.length > 0) {
       const open = new Set(plan.other.filter((row) => row[5] === "claimed").map((row) => `${row[0]} ${row[1]}`))
       const rows = claimedOf(
-        yield* decodeClaimed(yield* sql.unsafe(insertOther, [token, now, JSON.stringify(plan.other)]).values)
+        yield* decodeClaimed(yield* sql.unsafe(insertOther, [token, now, now, JSON.stringify(plan.other)]).values)
       )
       const gone = new Set(plan.gone.map(([job]) => job))
       for (const row of rows)
