@@ -195,7 +195,7 @@ describe("a year of jobs", () => {
         let [restarts, edits, jumps] = [0, 0, 0]
         while (at.now < end) {
           yield* live(at.now + (yield* Random.nextIntBetween(10 * 60_000, 5 * hour)))
-          const dice = yield* Random.nextIntBetween(0, 60)
+          const dice = yield* Random.nextIntBetween(0, 30)
           const model = models[yield* Random.nextIntBetween(0, models.length)]
           if (dice < 2) {
             // It dies as it stands, at times between a claim and its start, and is away for a while.
