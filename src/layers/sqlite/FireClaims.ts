@@ -7,6 +7,7 @@ import { Settings } from "../../services/operation/Settings.js"
 import { Claimed, ClaimLost, FireClaim, FireClaims, type RunEnding } from "../../services/schedule/FireClaim.js"
 import { JobNumber } from "../../services/schedule/Job.js"
 import * as Lateness from "../../services/schedule/Lateness.js"
+import type * as Schedule from "../../services/schedule/Schedule.js"
 import { OccurrenceId, OccurrenceKind } from "../../services/schedule/Occurrence.js"
 import { Database, type Step, Transaction } from "../../services/state/Database.js"
 import * as ClaimRecovery from "./ClaimRecovery.js"
@@ -17,13 +18,37 @@ import * as ScheduleRules from "./ScheduleRules.js"
 const most = 20_000
 
 const numbers = Schema.NullOr(Schema.Number)
-/** job, next_at, rule, remaining, hold_until, busy: as arrays, because many come at once. */
-const decodeDue = Schema.decodeUnknown(
-  Schema.Array(Schema.Tuple(Schema.Number, Schema.Number, Schema.Number, numbers, numbers, Schema.Number))
-)
-const decodeClaimed = Schema.decodeUnknown(
-  Schema.Array(Schema.Tuple(Schema.Number, Schema.Number, Schema.Number, OccurrenceKind))
-)
+
+/** Rows as arrays, looked through by hand: thousands come at once, and a Schema costs ten times the statement. */
+type DueRow = readonly [
+  job: number,
+  nextAt: number,
+  rule: number,
+  remaining: number | null,
+  holdUntil: number | null,
+  busy: number
+]
+type ClaimedRow = readonly [occurrence: number, job: number, at: number, kind: OccurrenceKind]
+
+const isKind = Schema.is(OccurrenceKind)
+const isNumber = (value: unknown): boolean => typeof value === "number"
+const isNumberOrNull = (value: unknown): boolean => value === null || typeof value === "number"
+const isDueRow = (row: ReadonlyArray<unknown>): row is DueRow =>
+  isNumber(row[0]) &&
+  isNumber(row[1]) &&
+  isNumber(row[2]) &&
+  isNumberOrNull(row[3]) &&
+  isNumberOrNull(row[4]) &&
+  isNumber(row[5])
+const isClaimedRow = (row: ReadonlyArray<unknown>): row is ClaimedRow =>
+  isNumber(row[0]) && isNumber(row[1]) && isNumber(row[2]) && (row[3] === "on_time" || isKind(row[3]))
+
+const shaped =
+  <A extends ReadonlyArray<unknown>>(is: (row: ReadonlyArray<unknown>) => row is A) =>
+  (rows: ReadonlyArray<ReadonlyArray<unknown>>): Effect.Effect<ReadonlyArray<A>> =>
+    rows.every(is) ? Effect.succeed(rows) : Effect.dieMessage("a row of a claim has another shape than its table")
+const decodeDue = shaped(isDueRow)
+const decodeClaimed = shaped(isClaimedRow)
 const decodeIds = Schema.decodeUnknown(Schema.Array(Schema.Tuple(Schema.Number)))
 const Wake = Rows.all(
   Schema.Struct({
@@ -63,6 +88,7 @@ const start = `UPDATE occurrences SET state = 'running', token = ? || id, starte
   WHERE id IN (SELECT value FROM json_each(?)) AND state = 'claimed' AND token = ? RETURNING id`
 
 interface Plan {
+  readonly schedules: Map<number, Schedule.Schedule>
   readonly plain: Array<number>
   readonly other: Array<readonly [number, number, number | null, number, string, string, string | null]>
   /** By job: when it is due next. */
@@ -71,6 +97,8 @@ interface Plan {
   readonly over: Array<number>
   /** Single runs that nobody could make. */
   readonly gone: Array<readonly [job: number, reason: string]>
+  /** Their rule is not there: they wait for somebody to give them another. */
+  readonly broken: Array<number>
 }
 
 const make = Effect.gen(function* () {
@@ -96,42 +124,36 @@ const make = Effect.gen(function* () {
     )
   })
 
-  const judge = (
-    row: readonly [number, number, number, number | null, number | null, number],
-    now: number,
-    plan: Plan
-  ) =>
-    Effect.gen(function* () {
-      const [job, nextAt, rule, remaining, holdUntil, busy] = row
-      const schedule = rules.get(rule) ?? (yield* rules.load(rule))
-      if (schedule === null) return void plan.over.push(job)
-      const { left, next, run } = Lateness.judge(
-        { schedule, nextAt, remaining, busy: busy === 1, holdUntil },
-        now,
-        lateness
-      )
-      if (run !== null && run.at === nextAt && run.kind === "on_time" && left === null) plan.plain.push(job)
-      else if (run !== null) plan.other.push([job, run.at, null, 1, run.kind, "claimed", null])
-      if (left !== null) {
-        plan.other.push([
-          job,
-          left.first,
-          left.last === left.first ? null : left.last,
-          left.count,
-          "late",
-          left.state,
-          left.reason
-        ])
-        if (next === null && run === null) plan.gone.push([job, left.reason])
-      }
-      if (next === null) plan.over.push(job)
-      else (run === null ? plan.waited : plan.ran)[String(job)] = next
-    })
+  const judge = ([job, nextAt, rule, remaining, holdUntil, busy]: DueRow, now: number, plan: Plan): void => {
+    const schedule = plan.schedules.get(rule)
+    if (schedule === undefined) {
+      plan.over.push(job)
+      return void plan.broken.push(job)
+    }
+    const { left, next, run } = Lateness.judge(
+      { schedule, nextAt, remaining, busy: busy === 1, holdUntil },
+      now,
+      lateness
+    )
+    if (run !== null && run.at === nextAt && run.kind === "on_time" && left === null) plan.plain.push(job)
+    else if (run !== null) plan.other.push([job, run.at, null, 1, run.kind, "claimed", null])
+    if (left !== null) {
+      plan.other.push([
+        job,
+        left.first,
+        left.last === left.first ? null : left.last,
+        left.count,
+        "late",
+        left.state,
+        left.reason
+      ])
+      if (next === null && run === null) plan.gone.push([job, left.reason])
+    }
+    if (next === null) plan.over.push(job)
+    else (run === null ? plan.waited : plan.ran)[String(job)] = next
+  }
 
-  const claimedOf = (
-    rows: ReadonlyArray<readonly [number, number, number, OccurrenceKind]>,
-    context: string | null = null
-  ) =>
+  const claimedOf = (rows: ReadonlyArray<ClaimedRow>, context: string | null = null) =>
     rows.map(
       ([occurrence, job, scheduledAt, kind]) =>
         new Claimed(
@@ -173,8 +195,22 @@ const make = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     if (!(yield* holdsLease)) return { claimed: [], missed: [] }
     const due = yield* decodeDue(yield* sql.unsafe(selectDue, [now]).values)
-    const plan: Plan = { plain: [], other: [], ran: {}, waited: {}, over: [], gone: [] }
-    for (const row of due) yield* judge(row, now, plan)
+    const plan: Plan = {
+      schedules: new Map(),
+      plain: [],
+      other: [],
+      ran: {},
+      waited: {},
+      over: [],
+      gone: [],
+      broken: []
+    }
+    for (const [, , rule] of due) {
+      if (plan.schedules.has(rule)) continue
+      const schedule = yield* rules.load(rule)
+      if (schedule !== null) plan.schedules.set(rule, schedule)
+    }
+    for (const row of due) judge(row, now, plan)
     const claimed: Array<Claimed> = []
     if (plan.plain.length > 0)
       claimed.push(
@@ -203,6 +239,9 @@ const make = Effect.gen(function* () {
     for (const [job, reason] of plan.gone)
       yield* sql`UPDATE jobs SET state = 'missed', state_reason = ${reason}, last_status = 'missed', last_error = ${reason},
         updated_at = ${now} WHERE number = ${job}`
+    for (const job of plan.broken)
+      yield* sql`UPDATE jobs SET state = 'error', state_reason = 'its schedule cannot be read; edit it', updated_at = ${now}
+        WHERE number = ${job}`
     const woken = yield* claimWakes(now)
     return { claimed: claimed.concat(woken), missed }
   })

@@ -32,8 +32,7 @@ export const make = () => {
           (yield* one(sql`INSERT INTO schedule_rules (rule) VALUES (${rule}) RETURNING id`))
         return row === null ? yield* Effect.dieMessage("a rule is not there after its insert") : row.id
       }),
-    /** The schedule of a row, at once when it is known; null when there is no such row. */
-    get: (id: number) => known.get(id),
+    /** The schedule of a row; null when there is no such row. */
     load: (id: number) =>
       Effect.gen(function* () {
         const found = known.get(id)

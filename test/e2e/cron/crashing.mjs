@@ -26,9 +26,8 @@ const program = Programs.Gateway.program({
   pageDirectory: path.join(path.dirname(fileURLToPath(import.meta.url)), "../../../dist/page")
 }).pipe(Layer.provide(milestones))
 
-const stopped = Effect.async((resume) => {
-  process.once("SIGTERM", () => resume(Effect.void))
-})
+const asked = new Promise((resolve) => process.once("SIGTERM", resolve))
+const stopped = Effect.promise(() => asked)
 
 Effect.runPromise(
   Effect.scoped(

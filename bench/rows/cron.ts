@@ -1,0 +1,346 @@
+/** Jobs beside raw better-sqlite3 on the same disk, with the same tables and the same next occurrences, in the same run. */
+import Sqlite from "better-sqlite3"
+import { Cron as Croner } from "croner"
+import { Effect, Layer, Schema } from "effect"
+import path from "node:path"
+import * as Ids from "../../src/layers/node/Ids.js"
+import * as ClockWatch from "../../src/layers/operation/ClockWatch.js"
+import * as Drain from "../../src/layers/operation/Drain.js"
+import * as Readiness from "../../src/layers/operation/Readiness.js"
+import * as Bell from "../../src/layers/schedule/Bell.js"
+import * as SchedulerLayer from "../../src/layers/schedule/Scheduler.js"
+import * as SqliteDatabase from "../../src/layers/sqlite/Database.js"
+import * as FireClaimsLayer from "../../src/layers/sqlite/FireClaims.js"
+import * as JobStoreLayer from "../../src/layers/sqlite/JobStore.js"
+import * as OccurrencesLayer from "../../src/layers/sqlite/Occurrences.js"
+import { Settings } from "../../src/services/operation/Settings.js"
+import { Bell as BellTag } from "../../src/services/schedule/Bell.js"
+import { FireClaims } from "../../src/services/schedule/FireClaim.js"
+import { JobRunner } from "../../src/services/schedule/JobRunner.js"
+import * as Schedule from "../../src/services/schedule/Schedule.js"
+import { Scheduler } from "../../src/services/schedule/Scheduler.js"
+import { Database } from "../../src/services/state/Database.js"
+import { defaults } from "../../src/testing/Settings.js"
+import { type Context, type Family, median, quantile, type Row } from "../harness.js"
+
+const expressions = [
+  "* * * * *",
+  "*/5 * * * *",
+  "0 * * * *",
+  "30 9 * * *",
+  "0 9 * * 1-5",
+  "15 */6 * * *",
+  "0 0 1 * *",
+  "45 23 * * 0",
+  "*/15 8-18 * * *",
+  "0 12 * * *"
+]
+const zone = "America/New_York"
+const rules = expressions.map((expression): Schedule.Schedule => ({
+  kind: "cron",
+  expression,
+  timezone: zone,
+  ownZone: true
+}))
+const encode = Schema.encodeSync(Schedule.Stored)
+
+const storage = (file: string, parallel: number) => {
+  const base = defaults(path.dirname(file))
+  return Layer.mergeAll(JobStoreLayer.layer, FireClaimsLayer.layer, OccurrencesLayer.layer).pipe(
+    Layer.provideMerge(
+      Layer.mergeAll(
+        SqliteDatabase.layer({ file }),
+        Ids.layer,
+        Layer.succeed(Settings, { ...base, cron: { ...base.cron, maxParallelJobs: parallel } })
+      )
+    )
+  )
+}
+
+/** A home's database with so many jobs, none of them due. */
+const fill = async (file: string, jobs: number): Promise<void> => {
+  await Effect.runPromise(Effect.provide(Database, SqliteDatabase.layer({ file })) as Effect.Effect<unknown>)
+  const db = new Sqlite(file)
+  db.transaction(() => {
+    for (const [index, rule] of rules.entries())
+      db.prepare("INSERT INTO schedule_rules (id, rule) VALUES (?, ?)").run(index + 1, encode(rule))
+    const job = db.prepare(
+      "INSERT INTO jobs (id, name, definition, state, created_at, updated_at) VALUES (?, ?, ?, 'scheduled', 0, 0)"
+    )
+    const schedule = db.prepare("INSERT INTO schedule (job, next_at, rule, settled) VALUES (?, ?, ?, 0)")
+    const far = Date.now() + 86_400_000
+    const definition = JSON.stringify({ prompt: "Summarise the overnight alerts and send the three that matter. ".repeat(4) })
+    for (let index = 1; index <= jobs; index++) {
+      job.run(index.toString(16).padStart(12, "0"), `job ${index}`, definition)
+      schedule.run(index, far + index, (index % rules.length) + 1)
+    }
+  })()
+  db.pragma("wal_checkpoint(PASSIVE)")
+  db.close()
+}
+
+const claimed = async (file: string, jobs: number, due: number, times: number): Promise<{ ours: number; floor: number }> => {
+  const raw = new Sqlite(file)
+  raw.pragma("synchronous = FULL")
+  raw.pragma("wal_autocheckpoint = 0")
+  const stride = Math.floor(jobs / due)
+  const back = raw.prepare("UPDATE schedule SET next_at = ? WHERE job = ?")
+  const reset = (): void => {
+    const at = Date.now() - 1_000
+    raw.transaction(() => {
+      for (let i = 0; i < due; i++) back.run(at - i, i * stride + 1)
+      raw.exec("DELETE FROM occurrences")
+    })()
+    raw.pragma("wal_checkpoint(PASSIVE)")
+  }
+  const select = raw.prepare("SELECT job, rule, next_at FROM schedule WHERE next_at <= ? ORDER BY next_at").raw()
+  const update = raw.prepare("UPDATE schedule SET next_at = ?, settled = ? WHERE job = ?")
+  const insert = raw.prepare(
+    "INSERT INTO occurrences (job, at, count, kind, state, token, attempts, claimed_at) VALUES (?, ?, 1, 'on_time', 'claimed', ?, 1, ?)"
+  )
+  const floor = raw.transaction(() => {
+    const now = Date.now()
+    for (const [job, rule, at] of select.all(now) as Array<[number, number, number]>) {
+      insert.run(job, at, "lse_0000000000000000000000", now)
+      update.run(Schedule.next(rules[rule - 1] as Schedule.Schedule, now), now, job)
+    }
+  })
+  return Effect.runPromise(
+    Effect.gen(function* () {
+      const claims = yield* FireClaims
+      yield* claims.recover
+      const [ours, floors]: [Array<number>, Array<number>] = [[], []]
+      for (let round = 0; round < times + 2; round++) {
+        reset()
+        let began = performance.now()
+        floor.immediate()
+        floors.push(performance.now() - began)
+        reset()
+        began = performance.now()
+        const { claimed: got } = yield* claims.claimDue
+        ours.push(performance.now() - began)
+        if (got.length !== due) throw new Error(`claimed ${got.length} of ${due}`)
+      }
+      return { ours: median(ours.slice(2)), floor: median(floors.slice(2)) }
+    }).pipe(Effect.provide(storage(file, 4)), Effect.ensuring(Effect.sync(() => raw.close()))) as Effect.Effect<{
+      ours: number
+      floor: number
+    }>
+  )
+}
+
+interface Heard {
+  readonly at: Array<number>
+  recorded: number
+  done: number
+}
+
+const ok = {
+  status: "ok",
+  reason: null,
+  error: null,
+  deliveryError: null,
+  streak: "success",
+  sessionId: null,
+  output: null
+} as const
+
+const wall = (): number => performance.timeOrigin + performance.now()
+
+const scheduler = (file: string, parallel: number, heard: Heard) =>
+  SchedulerLayer.layer.pipe(
+    Layer.provideMerge(
+      Layer.effect(
+        JobRunner,
+        Effect.map(FireClaims, (claims) => ({
+          run: (claim) =>
+            Effect.suspend(() => {
+              heard.at.push(wall())
+              return Effect.map(Effect.orDie(claims.record(claim, ok)), () => {
+                heard.recorded += 1
+                heard.done = wall()
+              })
+            }),
+          tell: () => Effect.void
+        }))
+      )
+    ),
+    Layer.provideMerge(
+      Layer.mergeAll(storage(file, parallel), Bell.layer, Drain.layer, Readiness.layerOpen, ClockWatch.layer)
+    )
+  )
+
+/** Jobs that come due at one instant: when the last handler began, and when the last was recorded, after it. */
+const atOnce = (file: string, count: number, parallel: number): Promise<{ started: number; recorded: number }> => {
+  const heard: Heard = { at: [], recorded: 0, done: 0 }
+  return Effect.runPromise(
+    Effect.gen(function* () {
+      const bell = yield* BellTag
+      yield* Effect.flatMap(Scheduler, (one) => one.recover)
+      const raw = new Sqlite(file)
+      const due = Date.now() + 300
+      raw.transaction(() => {
+        raw.exec("DELETE FROM occurrences")
+        raw.prepare("UPDATE schedule SET next_at = ? WHERE job <= ?").run(due, count)
+      })()
+      raw.close()
+      yield* bell.ring
+      while (heard.recorded < count) yield* Effect.sleep("5 millis")
+      return { started: Math.max(...heard.at) - due, recorded: heard.done - due }
+    }).pipe(Effect.provide(scheduler(file, parallel, heard))) as Effect.Effect<{ started: number; recorded: number }>
+  )
+}
+
+/** One job after another on an idle system: from its instant to its handler. */
+const lateness = (file: string, times: number): Promise<ReadonlyArray<number>> => {
+  const heard: Heard = { at: [], recorded: 0, done: 0 }
+  return Effect.runPromise(
+    Effect.gen(function* () {
+      const bell = yield* BellTag
+      yield* Effect.flatMap(Scheduler, (one) => one.recover)
+      const raw = new Sqlite(file)
+      const late: Array<number> = []
+      for (let round = 0; round < times; round++) {
+        const due = Date.now() + 60
+        raw.exec("DELETE FROM occurrences")
+        raw.prepare("UPDATE schedule SET next_at = ? WHERE job = 1").run(due)
+        yield* bell.ring
+        while (heard.recorded <= round) yield* Effect.sleep("10 millis")
+        late.push((heard.at.at(-1) ?? 0) - due)
+      }
+      raw.close()
+      return late
+    }).pipe(Effect.provide(scheduler(file, 4, heard))) as Effect.Effect<Array<number>>
+  )
+}
+
+/** CPU that a scheduler takes with so many jobs waiting, milliseconds a second. */
+const idle = (file: string, seconds: number): Promise<number> =>
+  Effect.runPromise(
+    Effect.gen(function* () {
+      yield* Effect.flatMap(Scheduler, (one) => one.recover)
+      yield* Effect.sleep("1 second")
+      const before = process.cpuUsage()
+      yield* Effect.sleep(`${seconds} seconds`)
+      const { system, user } = process.cpuUsage(before)
+      return (system + user) / 1_000 / seconds
+    }).pipe(Effect.provide(scheduler(file, 4, { at: [], recorded: 0, done: 0 }))) as Effect.Effect<number>
+  )
+
+const micros = (times: number, act: (index: number) => unknown): number => {
+  for (let index = 0; index < times / 10; index++) act(index)
+  const began = performance.now()
+  for (let index = 0; index < times; index++) act(index)
+  return ((performance.now() - began) * 1_000) / times
+}
+
+const within = (ours: number, limit: number): boolean => ours <= limit
+
+const run = async ({ folder, log, quick }: Context): Promise<ReadonlyArray<Row>> => {
+  const rows: Array<Row> = []
+  const small = path.join(folder, "small.db")
+  const large = path.join(folder, "large.db")
+  log("filling 1,000 and 100,000 jobs")
+  await fill(small, 1_000)
+  await fill(large, 100_000)
+  const memory = (): number => process.memoryUsage().rss / 2 ** 20
+
+  const base = Date.UTC(2026, 10, 29, 12)
+  const croners = expressions.map((expression) => new Croner(expression, { timezone: zone, paused: true }))
+  const next = micros(200_000, (index) => Schedule.next(rules[index % rules.length] as Schedule.Schedule, base + index * 977_000))
+  const peer = micros(5_000, (index) => croners[index % croners.length]?.nextRun(new Date(base + index * 977_000)))
+  rows.push({
+    what: "next instant of an expression in New York, warm",
+    unit: "µs",
+    ours: next,
+    beside: [{ name: "croner", value: peer }],
+    memory: null,
+    target: { words: "≤ 1 µs", met: within(next, 1) }
+  })
+
+  const times = quick ? 9 : 25
+  const ofSmall = await claimed(small, 1_000, 50, times)
+  const ofLarge = await claimed(large, 100_000, 50, times)
+  for (const [name, measured] of [
+    ["1,000", ofSmall],
+    ["100,000", ofLarge]
+  ] as const)
+    rows.push({
+      what: `claim and advance 50 due of ${name} jobs, one durable transaction`,
+      unit: "ms",
+      ours: measured.ours,
+      beside: [{ name: "raw, row by row in one transaction", value: measured.floor }],
+      memory: memory(),
+      target: { words: "≤ 1.5 × raw", met: within(measured.ours, 1.5 * measured.floor) }
+    })
+  rows.push({
+    what: "the same of 100,000 jobs beside 1,000",
+    unit: "ms",
+    ours: ofLarge.ours,
+    beside: [{ name: "of 1,000", value: ofSmall.ours }],
+    memory: null,
+    target: { words: "≤ 1.3 ×", met: within(ofLarge.ours, 1.3 * ofSmall.ours) }
+  })
+  const many = await claimed(large, 100_000, 10_000, quick ? 3 : 7)
+  rows.push({
+    what: "claim and advance 10,000 due of 100,000 jobs",
+    unit: "ms",
+    ours: many.ours,
+    beside: [{ name: "raw, row by row in one transaction", value: many.floor }],
+    memory: memory(),
+    target: { words: "≤ 2 × raw", met: within(many.ours, 2 * many.floor) }
+  })
+
+  const late = await lateness(small, quick ? 20 : 100)
+  rows.push({
+    what: "from the instant a job is due to its handler, idle, p50",
+    unit: "ms",
+    ours: median(late),
+    beside: [{ name: "p99", value: quantile(late, 0.99) }],
+    memory: null,
+    target: { words: "p50 < 1.5, p99 < 5", met: median(late) < 1.5 && quantile(late, 0.99) < 5 }
+  })
+
+  const burst = await atOnce(small, 1_000, 1_000)
+  rows.push({
+    what: "1,000 jobs at one instant: the last handler begins, each with its row",
+    unit: "ms",
+    ours: burst.started,
+    beside: [],
+    memory: memory(),
+    target: { words: "< 25 ms", met: burst.started < 25 }
+  })
+  const four = await atOnce(small, 1_000, 4)
+  const commits = new Sqlite(small)
+  commits.pragma("synchronous = FULL")
+  commits.exec("CREATE TABLE IF NOT EXISTS commits (id INTEGER PRIMARY KEY, at INTEGER)")
+  const one = commits.prepare("INSERT INTO commits (at) VALUES (?)")
+  const began = performance.now()
+  for (let index = 0; index < 1_000; index++) one.run(index)
+  const single = performance.now() - began
+  commits.close()
+  rows.push({
+    what: "1,000 jobs at one instant: all are recorded, 1,000 at a time",
+    unit: "ms",
+    ours: burst.recorded,
+    beside: [
+      { name: "one FULL commit a job, raw", value: single },
+      { name: "ours, 4 at a time", value: four.recorded }
+    ],
+    memory: memory(),
+    target: { words: "< 107 ms (graphile-worker)", met: burst.recorded < 107 }
+  })
+
+  const cpu = await idle(large, quick ? 3 : 20)
+  rows.push({
+    what: "CPU with 100,000 jobs waiting",
+    unit: "ms/s",
+    ours: cpu,
+    beside: [],
+    memory: memory(),
+    target: { words: "≤ 1 ms a second", met: cpu <= 1 }
+  })
+  return rows
+}
+
+export default { title: "Jobs", run } satisfies Family
