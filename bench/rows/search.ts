@@ -109,7 +109,10 @@ const fill = (bodies: ReadonlyArray<string>, sessions: number) =>
       )
     yield* database.write(
       "bench",
-      Effect.flatMap(Transaction, (sql) => sql`UPDATE sessions SET last_activity_at = started_at + abs(random() % 100000000)`)
+      Effect.flatMap(
+        Transaction,
+        (sql) => sql`UPDATE sessions SET last_activity_at = started_at + abs(random() % 100000000)`
+      )
     )
   })
 
@@ -150,7 +153,13 @@ export default {
       }
       const unit = "ms"
       const memory = process.memoryUsage.rss() / 1e6
-      const row = (what: string, value: number, words: string, met: boolean | null, beside: Row["beside"] = []): Row => ({
+      const row = (
+        what: string,
+        value: number,
+        words: string,
+        met: boolean | null,
+        beside: Row["beside"] = []
+      ): Row => ({
         what,
         unit,
         ours: value,
@@ -161,9 +170,13 @@ export default {
       const p99 = { raw: quantile(rawNewest, 0.99), ours: quantile(ours, 0.99) }
       const p50 = { raw: quantile(rawNewest, 0.5), ours: quantile(ours, 0.5) }
       return [
-        row(`search over ${count}, newest first, 20 hits with snippets, p99`, p99.ours, "≤ 1.5 × raw", p99.ours <= 1.5 * p99.raw, [
-          { name: "raw FTS5 with snippets", value: p99.raw }
-        ]),
+        row(
+          `search over ${count}, newest first, 20 hits with snippets, p99`,
+          p99.ours,
+          "≤ 1.5 × raw",
+          p99.ours <= 1.5 * p99.raw,
+          [{ name: "raw FTS5 with snippets", value: p99.raw }]
+        ),
         row("the same, median", p50.ours, "shown", null, [{ name: "raw FTS5 with snippets", value: p50.raw }]),
         row(`search over ${count}, ranked, p99`, quantile(ranked, 0.99), "≤ 20 ms", quantile(ranked, 0.99) <= 20),
         row("indexing, a message", fed / count, "≤ 0.1 ms", fed / count <= 0.1),

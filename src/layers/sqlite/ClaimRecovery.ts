@@ -76,7 +76,7 @@ export const recover = (options: {
   readonly rules: ScheduleRules
   readonly pid: number
   readonly claimedOf: (
-    rows: ReadonlyArray<readonly [number, number, number, OccurrenceKind]>,
+    rows: ReadonlyArray<readonly [OccurrenceId, JobNumber, number, OccurrenceKind]>,
     context: string | null
   ) => ReadonlyArray<Claimed>
 }) => {

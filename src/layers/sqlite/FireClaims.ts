@@ -4,10 +4,16 @@ import process from "node:process"
 import { Ids } from "../../services/operation/Ids.js"
 import { Milestone } from "../../services/operation/Milestone.js"
 import { Settings } from "../../services/operation/Settings.js"
-import { Claimed, ClaimLost, FireClaim, FireClaims, type RunEnding } from "../../services/schedule/FireClaim.js"
+import {
+  type Claimed,
+  ClaimLost,
+  type FireClaim,
+  FireClaims,
+  type RunEnding
+} from "../../services/schedule/FireClaim.js"
 import { JobNumber } from "../../services/schedule/Job.js"
 import * as Lateness from "../../services/schedule/Lateness.js"
-import type * as Schedule from "../../services/schedule/Schedule.js"
+import * as Schedule from "../../services/schedule/Schedule.js"
 import { OccurrenceId, OccurrenceKind } from "../../services/schedule/Occurrence.js"
 import { Database, type Step, Transaction } from "../../services/state/Database.js"
 import * as ClaimRecovery from "./ClaimRecovery.js"
@@ -17,18 +23,16 @@ import * as ScheduleRules from "./ScheduleRules.js"
 /** Most jobs claimed in one transaction. */
 const most = 20_000
 
-const numbers = Schema.NullOr(Schema.Number)
-
 /** Rows as arrays, looked through by hand: thousands come at once, and a Schema costs ten times the statement. */
 type DueRow = readonly [
-  job: number,
+  job: JobNumber,
   nextAt: number,
   rule: number,
   remaining: number | null,
   holdUntil: number | null,
   busy: number
 ]
-type ClaimedRow = readonly [occurrence: number, job: number, at: number, kind: OccurrenceKind]
+type ClaimedRow = readonly [occurrence: OccurrenceId, job: JobNumber, at: number, kind: OccurrenceKind]
 
 const isKind = Schema.is(OccurrenceKind)
 const isNumber = (value: unknown): boolean => typeof value === "number"
@@ -60,7 +64,6 @@ const Wake = Rows.all(
     busy: Rows.Flag
   })
 )
-const Next = Rows.first(Schema.Struct({ next: numbers }))
 const Ended = Rows.first(Schema.Struct({ job: JobNumber, count: Schema.Number }))
 
 const selectDue = `SELECT s.job, s.next_at, s.rule, s.remaining, s.hold_until,
@@ -89,6 +92,7 @@ const start = `UPDATE occurrences SET state = 'running', token = ? || id, starte
 
 interface Plan {
   readonly schedules: Map<number, Schedule.Schedule>
+  readonly follows: Map<number, number | null>
   readonly plain: Array<number>
   readonly other: Array<readonly [number, number, number | null, number, string, string, string | null]>
   /** By job: when it is due next. */
@@ -115,14 +119,12 @@ const make = Effect.gen(function* () {
     oneShotGraceMillis: settings.cron.oneShotGraceSeconds * 1_000
   }
 
-  const holdsLease = Effect.gen(function* () {
-    const sql = yield* Transaction
-    return (
-      (yield* Rows.count(
-        sql`SELECT count(*) AS count FROM leases WHERE name = ${ClaimRecovery.leaseName} AND token = ${token}`
-      )) === 1
+  const holdsLease = Effect.flatMap(Transaction, (sql) =>
+    Effect.map(
+      sql.unsafe("SELECT 1 FROM leases WHERE name = ? AND token = ?", [ClaimRecovery.leaseName, token]).values,
+      (rows) => rows.length === 1
     )
-  })
+  )
 
   const judge = ([job, nextAt, rule, remaining, holdUntil, busy]: DueRow, now: number, plan: Plan): void => {
     const schedule = plan.schedules.get(rule)
@@ -130,10 +132,17 @@ const make = Effect.gen(function* () {
       plan.over.push(job)
       return void plan.broken.push(job)
     }
+    // Many jobs share a rule, and what follows now is the same for all of them.
+    let follows = plan.follows.get(rule)
+    if (follows === undefined) {
+      follows = Schedule.next(schedule, now)
+      plan.follows.set(rule, follows)
+    }
     const { left, next, run } = Lateness.judge(
       { schedule, nextAt, remaining, busy: busy === 1, holdUntil },
       now,
-      lateness
+      lateness,
+      follows
     )
     if (run !== null && run.at === nextAt && run.kind === "on_time" && left === null) plan.plain.push(job)
     else if (run !== null) plan.other.push([job, run.at, null, 1, run.kind, "claimed", null])
@@ -153,20 +162,8 @@ const make = Effect.gen(function* () {
     else (run === null ? plan.waited : plan.ran)[String(job)] = next
   }
 
-  const claimedOf = (rows: ReadonlyArray<ClaimedRow>, context: string | null = null) =>
-    rows.map(
-      ([occurrence, job, scheduledAt, kind]) =>
-        new Claimed(
-          {
-            occurrence: OccurrenceId.make(occurrence, { disableValidation: true }),
-            job: JobNumber.make(job, { disableValidation: true }),
-            scheduledAt,
-            kind,
-            context
-          },
-          { disableValidation: true }
-        )
-    )
+  const claimedOf = (rows: ReadonlyArray<ClaimedRow>, context: string | null = null): ReadonlyArray<Claimed> =>
+    rows.map(([occurrence, job, scheduledAt, kind]) => ({ occurrence, job, scheduledAt, kind, context }))
 
   const claimWakes = (now: number) =>
     Effect.gen(function* () {
@@ -197,6 +194,7 @@ const make = Effect.gen(function* () {
     const due = yield* decodeDue(yield* sql.unsafe(selectDue, [now]).values)
     const plan: Plan = {
       schedules: new Map(),
+      follows: new Map(),
       plain: [],
       other: [],
       ran: {},
@@ -242,19 +240,16 @@ const make = Effect.gen(function* () {
     for (const job of plan.broken)
       yield* sql`UPDATE jobs SET state = 'error', state_reason = 'its schedule cannot be read; edit it', updated_at = ${now}
         WHERE number = ${job}`
-    const woken = yield* claimWakes(now)
+    const awake = yield* sql.unsafe("SELECT 1 FROM wakes WHERE at <= ? LIMIT 1", [now]).values
+    const woken = awake.length === 0 ? [] : yield* claimWakes(now)
     return { claimed: claimed.concat(woken), missed }
   })
 
   const nextDue = database.read("schedule.next", (sql) =>
-    Effect.map(
-      Next(
-        sql.unsafe(
-          `SELECT min(next) AS next FROM (SELECT min(next_at) AS next FROM schedule UNION ALL SELECT min(at) FROM wakes)`
-        )
-      ),
-      (row) => row?.next ?? null
-    )
+    Effect.map(sql.unsafe("SELECT min(next_at) FROM schedule UNION ALL SELECT min(at) FROM wakes").values, (rows) => {
+      const times = rows.flatMap(([at]) => (typeof at === "number" ? [at] : []))
+      return times.length === 0 ? null : Math.min(...times)
+    })
   )
 
   const guard = (held: FireClaim): Step<void, ClaimLost> =>
@@ -307,10 +302,7 @@ const make = Effect.gen(function* () {
             const won = new Set(rows.map(([id]) => id))
             return claimed
               .filter((one) => won.has(one.occurrence))
-              .map(
-                (one) =>
-                  new FireClaim({ ...one, startedAt, token: `${prefix}${one.occurrence}` }, { disableValidation: true })
-              )
+              .map((one): FireClaim => ({ ...one, startedAt, token: `${prefix}${one.occurrence}` }))
           }),
     guard,
     noteSession: (held, sessionId) =>

@@ -2,28 +2,27 @@ import type { SqlError } from "@effect/sql"
 import { Context, type Effect, type ParseResult, Schema } from "effect"
 import type { Step } from "../state/Database.js"
 import type { StateError } from "../state/StateError.js"
-import { JobNumber, type RunStatus } from "./Job.js"
-import { OccurrenceId, OccurrenceKind } from "./Occurrence.js"
+import type { JobNumber, RunStatus } from "./Job.js"
+import { OccurrenceId, type OccurrenceKind } from "./Occurrence.js"
 
 /** An occurrence that is ours to start: nothing has happened for it yet. */
-export class Claimed extends Schema.Class<Claimed>("hermes/schedule/Claimed")({
-  occurrence: OccurrenceId,
-  job: JobNumber,
+export interface Claimed {
+  readonly occurrence: OccurrenceId
+  readonly job: JobNumber
   /** Epoch milliseconds. */
-  scheduledAt: Schema.Number,
-  kind: OccurrenceKind,
+  readonly scheduledAt: number
+  readonly kind: OccurrenceKind
   /** Said to this run only. */
-  context: Schema.NullOr(Schema.String)
-}) {}
+  readonly context: string | null
+}
 
 /** Proof that this process, and no other, may run and record one occurrence of a job. */
-export class FireClaim extends Schema.Class<FireClaim>("hermes/schedule/FireClaim")({
-  ...Claimed.fields,
+export interface FireClaim extends Claimed {
   /** Epoch milliseconds. */
-  startedAt: Schema.Number,
+  readonly startedAt: number
   /** Fresh and unguessable; every step that is guarded compares it with the row. */
-  token: Schema.String
-}) {}
+  readonly token: string
+}
 
 /** Somebody else holds the occurrence, or it was ended while we were away. Nothing may be saved, sent or recorded any more. */
 export class ClaimLost extends Schema.TaggedError<ClaimLost>()("ClaimLost", { occurrence: OccurrenceId }) {

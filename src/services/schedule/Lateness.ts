@@ -65,6 +65,8 @@ const single = ({ nextAt }: Due, now: number, rules: Rules): Verdict => {
 
 const recurring = (due: Due, now: number, rules: Rules, last: Schedule.Occurrences | null): Omit<Verdict, "next"> => {
   const { nextAt, schedule } = due
+  // Whatever the schedule, so late is no backlog: nothing has to be worked out.
+  if (last === null && now - nextAt <= leastGraceMillis) return { run: { at: nextAt, kind: "on_time" }, left: null }
   const grace = graceMillis(schedule, nextAt)
   if (last === null) {
     const late = now - nextAt
@@ -100,10 +102,14 @@ const recurring = (due: Due, now: number, rules: Rules, last: Schedule.Occurrenc
   }
 }
 
-/** What becomes of a job whose next occurrence is not after `now`. */
-export const judge = (due: Due, now: number, rules: Rules): Verdict => {
+/** What becomes of a job whose next occurrence is not after `now`. `follows` is its first after `now`, for whoever knows it. */
+export const judge = (
+  due: Due,
+  now: number,
+  rules: Rules,
+  follows: number | null = Schedule.next(due.schedule, now)
+): Verdict => {
   const { nextAt, remaining, schedule } = due
-  const follows = Schedule.next(schedule, now)
   /** Beyond the first; null when it is the only one. */
   const more = Schedule.next(schedule, nextAt) === follows ? null : Schedule.occurrences(schedule, nextAt, now)
   const skip =
