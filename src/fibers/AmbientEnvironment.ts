@@ -60,13 +60,14 @@ export const read = (name: string, fallback = ""): Effect.Effect<string, never, 
     return Field.encode(bound) ?? environment[name] ?? fallback
   })
 
+/** Is work with this marker a cron run's? The marker itself, else the environment's. */
+export const isCronAt = (environment: Environment, marker: CronMarker.CronMarker): boolean =>
+  CronMarker.isCron(marker._tag === "Unset" ? markerOf(environment) : marker)
+
 /** Is this work a cron run's? The bound marker, else the environment's (gateway.md 1.4, `isCron`). */
 export const isCron: Effect.Effect<boolean, never, AmbientEnvironment> = Effect.flatMap(
   AmbientEnvironment,
-  (environment) =>
-    FiberRef.getWith(facts.markerRef, (marker) =>
-      Effect.succeed(CronMarker.isCron(marker._tag === "Unset" ? markerOf(environment) : marker))
-    )
+  (environment) => FiberRef.getWith(facts.markerRef, (marker) => Effect.succeed(isCronAt(environment, marker)))
 )
 
 /**

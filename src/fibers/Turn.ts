@@ -93,7 +93,7 @@ export const engaged: Effect.Effect<boolean> = Effect.sync(facts.isEngaged)
 
 /** The facts first, because they say more; the id catches an earlier turn of the same conversation. */
 const mismatch = (turn: Turn, carried: Facts, id: string | undefined): Option.Option<TurnMismatch["fact"]> =>
-  !Equal.equals(turn.identity, carried.identity)
+  turn.identity !== carried.identity && !Equal.equals(turn.identity, carried.identity)
     ? Option.some("identity")
     : turn.marker !== carried.marker && !CronMarker.same(turn.marker, carried.marker)
       ? Option.some("marker")
@@ -108,13 +108,20 @@ const sameOrigin = (a: DeliveryOrigin.DeliveryOrigin, b: DeliveryOrigin.Delivery
 
 /** The turn of this fiber. Dies with {@link TurnMismatch} instead of answering with somebody else's. */
 export const current: Effect.Effect<Turn, never, CurrentTurn> = Effect.flatMap(CurrentTurn, (turn) =>
-  Effect.withFiberRuntime((fiber) =>
-    Option.match(mismatch(turn, carriedBy(fiber), fiber.getFiberRef(facts.turnRef)?.id), {
-      onNone: () => Effect.succeed(turn),
-      onSome: (fact) => Effect.die(new TurnMismatch({ turn: turn.id, fact }))
-    })
-  )
+  Effect.withFiberRuntime((fiber) => verified(turn, fiber))
 )
+
+const verified = (turn: Turn, fiber: Fiber.RuntimeFiber<unknown, unknown>): Effect.Effect<Turn> =>
+  Option.match(mismatch(turn, carriedBy(fiber), fiber.getFiberRef(facts.turnRef)?.id), {
+    onNone: () => Effect.succeed(turn),
+    onSome: (fact) => Effect.die(new TurnMismatch({ turn: turn.id, fact }))
+  })
+
+/** The turn of this fiber, or none outside of any; dies as {@link current} does. */
+export const currentOption: Effect.Effect<Option.Option<Turn>> = Effect.withFiberRuntime((fiber) => {
+  const turn = Context.getOption(fiber.getFiberRef(FiberRef.currentContext), CurrentTurn)
+  return Option.isNone(turn) ? Effect.succeed(turn) : Effect.as(verified(turn.value, fiber), turn)
+})
 
 /**
  * The choke point: binds all three facts, the capability and the directory from its own argument, whatever the fiber
@@ -188,6 +195,22 @@ export const forkIn =
     self: Effect.Effect<A, E, R>
   ): Effect.Effect<TurnFiber<A, E>, never, Exclude<R, CurrentTurn> | CurrentTurn> =>
     Effect.flatMap(current, (turn) => Effect.map(Effect.forkIn(enter(turn)(self), scope), opaque))
+
+/**
+ * Lives as long as `scope`: bound to the turn of the fiber that asks where there is one, as {@link forkIn}, and else a
+ * worker that carries nobody. For what serves both.
+ */
+export const forkApart =
+  (scope: Scope.Scope) =>
+  <A, E>(self: Effect.Effect<A, E>): Effect.Effect<TurnFiber<A, E>> =>
+    Effect.flatMap(currentOption, (turn) =>
+      Effect.map(
+        Option.isSome(turn)
+          ? Effect.forkIn(enter(turn.value)(self), scope)
+          : leave.detached<Fiber.RuntimeFiber<A, E>, never, never>(Effect.forkIn(self, scope)),
+        opaque
+      )
+    )
 
 /** The outcome of a fiber and nothing else of it: a join would copy its whole context over the caller's. */
 export const result = <A, E>(fiber: TurnFiber<A, E>): Effect.Effect<A, E> =>

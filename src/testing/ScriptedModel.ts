@@ -2,7 +2,13 @@
 import { Context, Effect, Layer, Ref } from "effect"
 import * as Backend from "../layers/models/scripted/Backend.js"
 import type { StepInput } from "../layers/models/scripted/Script.js"
-import { type ModelBackendService, ModelError, type ModelRequest, ModelRoute } from "../services/agent/ModelRoute.js"
+import {
+  type ModelBackendService,
+  ModelError,
+  type ModelRequest,
+  ModelRoute,
+  speak
+} from "../services/agent/ModelRoute.js"
 import { ModelRoutes } from "../services/agent/ModelRoutes.js"
 
 export {
@@ -62,7 +68,12 @@ export const scriptedModel = (
 ): Layer.Layer<ModelRoute | ModelRoutes | ScriptedModel> =>
   Layer.effectContext(
     Effect.map(scriptedBackend(steps), (backend) => {
-      const route = { contextWindow: backend.contextWindow, stream: backend.stream, trouble: Effect.succeed(null) }
+      const route: Omit<typeof ModelRoute.Service, "primary"> = {
+        contextWindow: backend.contextWindow,
+        stream: backend.stream,
+        speak: (request, hear) => speak(backend, request, hear),
+        trouble: Effect.succeed(null)
+      }
       return Context.make(ModelRoute, { ...route, primary: backend.name }).pipe(
         Context.add(ModelRoutes, {
           // Whatever a job is pinned to, the script speaks for it.

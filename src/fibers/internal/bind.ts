@@ -16,22 +16,33 @@ export const binding = <A>(ref: FiberRef.FiberRef<A>, value: A): Binding => ({
   before: (refs) => binding(ref, FiberRefs.getOrDefault(refs, ref))
 })
 
-/** Binds all of `bindings` and gives what they replaced. */
-const swap = ([first, ...rest]: Bindings): Effect.Effect<Bindings> =>
-  Effect.suspend(() => {
-    let replaced: Bindings = [first]
-    const update = Effect.updateFiberRefs((fiber, refs) => {
-      replaced = [first.before(refs), ...rest.map((one) => one.before(refs))]
-      return FiberRefs.updateManyAs(refs, { entries: [first.entry(fiber), ...rest.map((one) => one.entry(fiber))] })
-    })
-    return Effect.map(update, () => replaced)
-  })
+const bound = (fiber: FiberId.Single, refs: FiberRefs.FiberRefs, [first, ...rest]: Bindings): FiberRefs.FiberRefs =>
+  FiberRefs.updateManyAs(refs, { entries: [first.entry(fiber), ...rest.map((one) => one.entry(fiber))] })
 
 /**
  * Binds several refs for as long as `self` runs: what `Effect.locally` does for one. The fiber's refs are copied once
- * each way and not once a ref, which is most of what entering a turn costs.
+ * each way and not once a ref, and where `self` has left them alone the former ones are put back as they were.
  */
 export const locallyAll =
   (...bindings: Bindings) =>
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-    Effect.acquireUseRelease(swap(bindings), () => self, swap)
+    // Nothing can interrupt between the binding and what undoes it.
+    Effect.uninterruptibleMask((restore) => {
+      const [first, ...rest] = bindings
+      let before = FiberRefs.empty()
+      let during = before
+      const bind = Effect.updateFiberRefs((fiber, refs) => {
+        before = refs
+        during = bound(fiber, refs, bindings)
+        return during
+      })
+      const undo = Effect.updateFiberRefs((fiber, refs) =>
+        refs === during ? before : bound(fiber, refs, [first.before(before), ...rest.map((one) => one.before(before))])
+      )
+      return Effect.flatMap(bind, () =>
+        Effect.matchCauseEffect(restore(self), {
+          onSuccess: (value) => Effect.as(undo, value),
+          onFailure: (cause) => Effect.zipRight(undo, Effect.failCause(cause))
+        })
+      )
+    })

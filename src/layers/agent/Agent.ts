@@ -1,4 +1,4 @@
-import { Clock, Effect, Either, Layer, Ref, Stream } from "effect"
+import { Clock, Effect, Either, Layer } from "effect"
 import * as Field from "../../fibers/Field.js"
 import * as Turn from "../../fibers/Turn.js"
 import {
@@ -12,10 +12,12 @@ import {
 import * as History from "../../services/agent/History.js"
 import {
   type BackendName,
+  type Hear,
   type ModelError,
   type ModelErrorReason,
   type ModelRequest,
   ModelRoute,
+  speak as answerOf,
   type TokenUsage
 } from "../../services/agent/ModelRoute.js"
 import { Prompt } from "../../services/agent/Prompt.js"
@@ -86,7 +88,7 @@ const make = Effect.gen(function* () {
   const persistenceFailed = <A, E extends { readonly message: string }>(self: Effect.Effect<A, E>) =>
     Effect.mapError(self, (error) => new PersistenceFailed({ detail: error.message }))
 
-  const run = Effect.fn("Agent.run")(function* (task: AgentTask) {
+  const run = Effect.fnUntraced(function* (task: AgentTask) {
     const turn = yield* Turn.current
     const route = task.route ?? configured
     const sessionId = task.session.id
@@ -188,56 +190,47 @@ const make = Effect.gen(function* () {
     const speak = (ask: ModelRequest): Effect.Effect<Spoken, ModelError> =>
       Effect.gen(function* () {
         modelCalls += 1
-        const said = yield* Ref.make(silence)
-        const listen = Stream.runForEach(route.stream(ask), (part) => {
+        let spoken = silence
+        const hear: Hear = (part) => {
           switch (part._tag) {
             case "Text":
-              return Effect.gen(function* () {
-                const now = yield* Ref.updateAndGet(said, (spoken) => ({ ...spoken, text: spoken.text + part.delta }))
-                yield* activity.publish({
-                  _tag: "text.delta",
-                  at: yield* Clock.currentTimeMillis,
-                  ...place,
-                  text: part.delta
-                })
-                yield* task.speech.update(now.text)
+              return Effect.flatMap(Clock.currentTimeMillis, (at) => {
+                spoken = { ...spoken, text: spoken.text + part.delta }
+                return Effect.zipRight(
+                  activity.publish({ _tag: "text.delta", at, ...place, text: part.delta }),
+                  task.speech.update(spoken.text)
+                )
               })
             case "Reasoning":
-              return Ref.update(said, (spoken) => ({ ...spoken, reasoning: spoken.reasoning + part.delta }))
-            case "ToolCall":
-              return Ref.update(said, (spoken) => ({
-                ...spoken,
-                toolCalls: [...spoken.toolCalls, { id: part.id, name: part.name, arguments: part.arguments }]
-              }))
+              spoken = { ...spoken, reasoning: spoken.reasoning + part.delta }
+              return Effect.void
+            case "ToolCall": {
+              const call = { id: part.id, name: part.name, arguments: part.arguments }
+              spoken = { ...spoken, toolCalls: [...spoken.toolCalls, call] }
+              return Effect.void
+            }
             case "Finish":
-              return Ref.update(said, (spoken) => ({
-                ...spoken,
-                finishReason: part.reason,
-                usage: part.usage,
-                backend: part.backend
-              }))
+              spoken = { ...spoken, finishReason: part.reason, usage: part.usage, backend: part.backend }
+              return Effect.void
           }
-        })
-        yield* listen.pipe(
+        }
+        yield* answerOf(route, ask, hear).pipe(
           Effect.onInterrupt(() =>
-            Effect.flatMap(Ref.get(said), (spoken) =>
-              spoken.text === ""
-                ? Effect.void
-                : Effect.ignoreLogged(
-                    store("agent.interrupted", [
-                      {
-                        _tag: "assistant",
-                        text: spoken.text,
-                        reasoning: null,
-                        toolCalls: [],
-                        finishReason: "interrupted"
-                      }
-                    ])
-                  )
-            )
+            spoken.text === ""
+              ? Effect.void
+              : Effect.ignoreLogged(
+                  store("agent.interrupted", [
+                    {
+                      _tag: "assistant",
+                      text: spoken.text,
+                      reasoning: null,
+                      toolCalls: [],
+                      finishReason: "interrupted"
+                    }
+                  ])
+                )
           )
         )
-        const spoken = yield* Ref.get(said)
         count(spoken)
         if (spoken.backend !== null && !sameBackend(spoken.backend, route.primary))
           spokenBy = `${spoken.backend.provider}/${spoken.backend.model}`

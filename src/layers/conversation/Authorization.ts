@@ -46,7 +46,7 @@ export const layer: Layer.Layer<Authorization, never, Settings | Pairing> = Laye
     }
 
     return Authorization.of({
-      decide: Effect.fn("Authorization.decide")(function* (source, authorizedUpstream) {
+      decide: Effect.fnUntraced(function* (source, authorizedUpstream) {
         if (authorizedUpstream) return allowed("authenticated by its surface")
         const list = allowlistOf(settings, source.platform)
         if (source.chatType !== "dm" && source.chatId !== null && list.chats.includes(source.chatId))

@@ -1,5 +1,5 @@
 /** Carries rows to their chat, one chat's in order, and settles each. What has been begun goes on without whoever asked. */
-import { Clock, Effect, Option, type Scope, Scope as ScopeTag } from "effect"
+import { Clock, Effect, type Scope } from "effect"
 import * as Turn from "../../fibers/Turn.js"
 import type { Address } from "../../fibers/DeliveryOrigin.js"
 import type { Button } from "../../services/adapter/Adapter.js"
@@ -71,14 +71,7 @@ export const make = (ledger: Ledger, holds: Holds, scope: Scope.Scope) =>
     const lanes = yield* Lanes.make(laneCapacity)
 
     const apart = <A, E>(self: Effect.Effect<A, E>): Effect.Effect<Turn.TurnFiber<A, E>> =>
-      Effect.flatMap(Effect.serviceOption(Turn.CurrentTurn), (turn) =>
-        Option.match(turn, {
-          onNone: () =>
-            Effect.provideService(Turn.forkWorker<A, E, never>(Effect.interruptible(self)), ScopeTag.Scope, scope),
-          onSome: (current) =>
-            Effect.provideService(Turn.forkIn(scope)(Effect.interruptible(self)), Turn.CurrentTurn, current)
-        })
-      )
+      Turn.forkApart(scope)(Effect.interruptible(self))
 
     const carry = (row: DeliveryRow, buttons: ReadonlyArray<Button>): Effect.Effect<Outcome> =>
       Effect.gen(function* () {

@@ -1,6 +1,6 @@
 /** The one way out (gateway.md 2.10, 3.8): rows first, bytes second, proof third. */
 import { Effect, Layer, Option } from "effect"
-import { AmbientEnvironment, isCron } from "../../fibers/AmbientEnvironment.js"
+import { AmbientEnvironment, isCronAt } from "../../fibers/AmbientEnvironment.js"
 import type { Address } from "../../fibers/DeliveryOrigin.js"
 import * as Field from "../../fibers/Field.js"
 import * as Turn from "../../fibers/Turn.js"
@@ -90,22 +90,11 @@ const make = Effect.gen(function* () {
   const streams = yield* ReplyStream.make(ledger, courier, holds)
 
   /** Dies, as every reader of the turn does, when the tag is not the fiber's own. */
-  const turnId: Effect.Effect<string | null> = Effect.flatMap(
-    Effect.serviceOption(Turn.CurrentTurn),
-    Option.match({
-      onNone: () => Effect.succeed(null),
-      onSome: (turn) => Effect.map(Effect.provideService(Turn.current, Turn.CurrentTurn, turn), (current) => current.id)
-    })
-  )
-
-  const sender: Effect.Effect<Sender> = Effect.gen(function* () {
-    const { identity } = yield* Turn.peek
-    return {
-      turnId: yield* turnId,
-      sessionKey: Field.valueOrNull(identity.sessionKey),
-      isCron: yield* Effect.provideService(isCron, AmbientEnvironment, environment)
-    }
-  })
+  const sender: Effect.Effect<Sender> = Effect.zipWith(Turn.currentOption, Turn.peek, (turn, { identity, marker }) => ({
+    turnId: Option.match(turn, { onNone: () => null, onSome: ({ id }) => id }),
+    sessionKey: Field.valueOrNull(identity.sessionKey),
+    isCron: isCronAt(environment, marker)
+  }))
 
   const prepare = (outgoing: Unwritten) =>
     Effect.gen(function* () {
@@ -187,10 +176,10 @@ const make = Effect.gen(function* () {
     )
 
   return Delivery.of({
-    prepare: Effect.fn("Delivery.prepare")(prepare),
-    dispatch: Effect.fn("Delivery.dispatch")((rows, buttons, along) => courier.dispatch(rows, buttons ?? [], along)),
+    prepare,
+    dispatch: (rows, buttons, along) => courier.dispatch(rows, buttons ?? [], along),
     deliver: Effect.fn("Delivery.deliver")(deliver),
-    stream: Effect.fn("Delivery.stream")(stream),
+    stream,
     finishStream: Effect.fn("Delivery.finishStream")(finishStream),
     typing,
     recover: Effect.gen(function* () {

@@ -10,7 +10,8 @@ import {
   type BackendName,
   type ModelBackendService,
   ModelError,
-  type ModelErrorReason
+  type ModelErrorReason,
+  speak
 } from "../../services/agent/ModelRoute.js"
 import { Ids } from "../../services/operation/Ids.js"
 import type { ModelBackend } from "../../services/operation/Settings.js"
@@ -105,6 +106,10 @@ export const make = (options: Made): Effect.Effect<ModelBackendService, never, B
     return {
       name,
       contextWindow: backend.contextWindow,
+      speak: (request, hear) =>
+        lacking === null
+          ? Effect.flatMap(loaded, (service) => speak(service, request, hear))
+          : Effect.fail(failed(backend, "not_configured", lacking)),
       stream: (request) =>
         lacking === null
           ? Stream.unwrap(Effect.map(loaded, (service) => service.stream(request)))

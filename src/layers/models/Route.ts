@@ -5,12 +5,14 @@
 import { Chunk, Clock, Effect, Layer, Option, Random, Ref, Stream } from "effect"
 import { backoffMillis, verdict } from "../../services/agent/ModelEvidence.js"
 import {
+  type Hear,
   type ModelBackendService,
   ModelError,
   type ModelPart,
   type ModelRequest,
   ModelRoute,
-  type ModelTrouble
+  type ModelTrouble,
+  speak
 } from "../../services/agent/ModelRoute.js"
 import { ModelRoutes } from "../../services/agent/ModelRoutes.js"
 import { type ModelBackend, Settings } from "../../services/operation/Settings.js"
@@ -127,10 +129,35 @@ export const make = (
         )
       })
 
+    const tell = (request: ModelRequest, hear: Hear, attempt: Attempt): Effect.Effect<void, ModelError> =>
+      Effect.suspend(() => {
+        let visible = false
+        const note: Hear = (part) => {
+          visible ||= isVisible(part)
+          return hear(part)
+        }
+        return Effect.catchAll(speak(chain[attempt.index] ?? primary, request, note), (error) =>
+          visible
+            ? Effect.fail(error)
+            : Effect.flatMap(
+                after(attempt, error),
+                Option.match({
+                  onNone: () => Effect.fail(exhausted(attempt.failures, error)),
+                  onSome: (next) => tell(request, hear, next)
+                })
+              )
+        )
+      })
+
     return {
       primary: primary.name,
       contextWindow: primary.contextWindow,
       trouble: Ref.get(trouble),
+      speak: (request, hear) =>
+        Effect.flatMap(start, (index) => tell(request, hear, { index, retries: 0, failures: [] })).pipe(
+          Effect.tapError((error) => Effect.flatMap(Clock.currentTimeMillis, (at) => Ref.set(trouble, { at, error }))),
+          Effect.zipLeft(Ref.set(trouble, null))
+        ),
       stream: (request) =>
         Stream.unwrap(Effect.map(start, (index) => ask(request, { index, retries: 0, failures: [] }))).pipe(
           Stream.tapError((error) => Effect.flatMap(Clock.currentTimeMillis, (at) => Ref.set(trouble, { at, error }))),

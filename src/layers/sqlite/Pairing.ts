@@ -151,15 +151,14 @@ const make = Effect.gen(function* () {
   return Pairing.of({
     offer,
     approve,
-    isPaired: Effect.fn("Pairing.isPaired")((platform: string, userId: string) =>
+    isPaired: (platform: string, userId: string) =>
       Effect.map(
         database.read(
           "pairing.isPaired",
           (sql) => sql`SELECT 1 FROM paired_users WHERE platform = ${platform} AND user_id = ${userId}`
         ),
         (rows) => rows.length > 0
-      )
-    ),
+      ),
     revoke: Effect.fn("Pairing.revoke")((platform: string, userId: string) =>
       database.write(
         "pairing.revoke",

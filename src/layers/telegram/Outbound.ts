@@ -283,14 +283,14 @@ export const make = (api: BotApi, chats: Chats): Outbound => {
   const fallback = (chatId: string): ChatInfo => ({ name: chatId, type: isPrivate(chatId) ? "dm" : "group" })
 
   return {
-    send: Effect.fn("Telegram.send")((message: OutboundMessage) => {
+    send: (message) => {
       const { chatId, threadId } = message.address
       return attempt(message, { chatId, threadId, notes: [] }, 2)
-    }),
+    },
     edit: Effect.fn("Telegram.edit")(edit),
     openThread: Effect.fn("Telegram.openThread")(openThread),
     react: Effect.fn("Telegram.react")(react),
-    typing: Effect.fn("Telegram.typing")(typing),
+    typing,
     chatInfo: (chatId) => Effect.map(lookUp(chatId), (known) => known?.info ?? fallback(chatId))
   }
 }

@@ -1,4 +1,4 @@
-import { Context, type Effect, Schema, type Stream } from "effect"
+import { Context, type Effect, Schema, Stream } from "effect"
 import type { Message } from "../session/Transcript.js"
 
 /** A tool as the model sees it; `parameters` is a JSON Schema. */
@@ -78,11 +78,16 @@ export class ModelError extends Schema.TaggedError<ModelError>()("ModelError", {
   }
 }
 
+/** Takes a part as it comes; the next one waits for it. */
+export type Hear = (part: ModelPart) => Effect.Effect<void>
+
 /** One provider at one address: a stream of parts, ending with `Finish` or failing. Silence is bounded by the backend. */
 export interface ModelBackendService {
   readonly name: BackendName
   readonly contextWindow: number
   readonly stream: (request: ModelRequest) => Stream.Stream<ModelPart, ModelError>
+  /** The same without a stream in between, which costs more than a short turn: for who only listens. */
+  readonly speak?: (request: ModelRequest, hear: Hear) => Effect.Effect<void, ModelError>
 }
 
 /** The last call that failed in the end. */
@@ -100,5 +105,14 @@ export class ModelRoute extends Context.Tag("hermes/agent/ModelRoute")<
     readonly stream: (request: ModelRequest) => Stream.Stream<ModelPart, ModelError>
     /** What is wrong with it; null when the last answer came whole, or nothing was asked yet. */
     readonly trouble: Effect.Effect<ModelTrouble | null>
+    readonly speak?: (request: ModelRequest, hear: Hear) => Effect.Effect<void, ModelError>
   }
 >() {}
+
+/** Has a model answer, part by part, in the shortest way that it knows. */
+export const speak = (
+  model: Pick<ModelBackendService, "stream" | "speak">,
+  request: ModelRequest,
+  hear: Hear
+): Effect.Effect<void, ModelError> =>
+  model.speak === undefined ? Stream.runForEach(model.stream(request), hear) : model.speak(request, hear)

@@ -5,7 +5,7 @@
 import * as HttpBody from "@effect/platform/HttpBody"
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
-import { Effect, Redacted, Ref, type Scope, Stream } from "effect"
+import { Effect, Option, Redacted, Ref, type Scope, Stream } from "effect"
 import type { ModelBackendService, ModelError, ModelRequest } from "../../../services/agent/ModelRoute.js"
 import { Ids } from "../../../services/operation/Ids.js"
 import type { ModelBackend } from "../../../services/operation/Settings.js"
@@ -73,17 +73,25 @@ export const make = (options: {
         })
       )
 
+    const opened = (request: ModelRequest) =>
+      Effect.gen(function* () {
+        const answer = yield* open(request, yield* Ref.get(learned))
+        return Parts.pull({ answer, request, origin, limits, newId: ids.next("call") })
+      })
+
     return {
       name,
       contextWindow: backend.contextWindow,
-      stream: (request) =>
-        Stream.unwrapScoped(
-          Effect.gen(function* () {
-            const answer = yield* open(request, yield* Ref.get(learned))
-            return Stream.repeatEffectChunkOption(
-              Parts.pull({ answer, request, origin, limits, newId: ids.next("call") })
+      speak: (request, hear) =>
+        Effect.scoped(
+          Effect.flatMap(opened(request), (pull) =>
+            pull.pipe(
+              Effect.flatMap((parts) => Effect.forEach(parts, hear, { discard: true })),
+              Effect.forever,
+              Effect.catchAll(Option.match({ onNone: () => Effect.void, onSome: (error) => Effect.fail(error) }))
             )
-          })
-        )
+          )
+        ),
+      stream: (request) => Stream.unwrapScoped(Effect.map(opened(request), Stream.repeatEffectChunkOption))
     }
   })

@@ -155,27 +155,21 @@ export const make = (options: {
   readonly contextWindow: number
 }): ModelBackendService => {
   const name: BackendName = { provider: "offline", model: options.model }
+  const finish = (reason: string): ModelPart => ({ _tag: "Finish", reason, usage: null, backend: name })
+  const answer = (request: ModelRequest): Effect.Effect<ReadonlyArray<ModelPart>> =>
+    Effect.map(reply(request, options.timezone), (said) =>
+      said._tag === "Words"
+        ? [{ _tag: "Text", delta: said.text }, finish("stop")]
+        : [
+            { _tag: "ToolCall", id: nextCallId(request), name: said.tool, arguments: JSON.stringify(said.arguments) },
+            finish("tool_calls")
+          ]
+    )
   return {
     name,
     contextWindow: options.contextWindow,
-    stream: (request) =>
-      Stream.unwrap(
-        Effect.map(reply(request, options.timezone), (said) => {
-          const finish = (reason: string): ModelPart => ({ _tag: "Finish", reason, usage: null, backend: name })
-          const parts: ReadonlyArray<ModelPart> =
-            said._tag === "Words"
-              ? [{ _tag: "Text", delta: said.text }, finish("stop")]
-              : [
-                  {
-                    _tag: "ToolCall",
-                    id: nextCallId(request),
-                    name: said.tool,
-                    arguments: JSON.stringify(said.arguments)
-                  },
-                  finish("tool_calls")
-                ]
-          return Stream.fromIterable(parts)
-        })
-      )
+    speak: (request, hear) =>
+      Effect.flatMap(answer(request), (parts) => Effect.forEach(parts, hear, { discard: true })),
+    stream: (request) => Stream.unwrap(Effect.map(answer(request), Stream.fromIterable))
   }
 }

@@ -21,6 +21,7 @@ export const make = (
 ): ModelBackendService => ({
   name,
   contextWindow,
+  speak: (request, hear) => Effect.flatMap(next(request), (step) => Script.speak(step, request, name, hear)),
   stream: (request) => Stream.unwrap(Effect.map(next(request), (step) => Script.stream(step, request, name)))
 })
 

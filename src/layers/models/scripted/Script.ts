@@ -5,6 +5,7 @@
 import { Chunk, type Duration, Effect, Schedule, Stream } from "effect"
 import {
   type BackendName,
+  type Hear,
   ModelError,
   type ModelErrorReason,
   type ModelPart,
@@ -128,6 +129,20 @@ const complete = (
   return finished || !finishes
     ? spoken
     : [...spoken, { _tag: "Finish", reason: calls > 0 ? "tool_calls" : "stop", usage: null, backend }]
+}
+
+/** Says a step, without a stream where it says all at once. */
+export const speak = (
+  input: StepInput,
+  request: ModelRequest,
+  backend: BackendName,
+  hear: Hear
+): Effect.Effect<void, ModelError> => {
+  if (typeof input === "function") return Effect.suspend(() => speak(input(request), request, backend, hear))
+  const step = typeof input === "string" ? say(input) : input
+  return step._tag === "Parts" && step.every === null && step.then === "finish"
+    ? Effect.forEach(complete(step.parts, request, backend, true), hear, { discard: true })
+    : Stream.runForEach(stream(step, request, backend), hear)
 }
 
 /** What a step says to a request. */
