@@ -56,13 +56,22 @@ export const cleared: SessionIdentity = new SessionIdentity(fill(() => Field.cle
 export const bind = (values: { readonly [Name in FieldName]?: string | null | undefined }): SessionIdentity =>
   new SessionIdentity(fill((name) => Field.bound(values[name])))
 
+/** What is written down: an object of the fields that are not unset; "" is cleared. */
+export const encode = (identity: SessionIdentity): { readonly [name: string]: string } =>
+  Object.fromEntries(
+    fieldNames.flatMap((name) => {
+      const encoded = Field.encode(identity[name])
+      return encoded === undefined ? [] : [[name, encoded]]
+    })
+  )
+
 const Encoded = Schema.Record({ key: Schema.String, value: Schema.String })
 
 const Declared = Schema.declare((input): input is SessionIdentity => input instanceof SessionIdentity, {
   identifier: "SessionIdentity"
 })
 
-/** Written as an object of the fields that are not unset; "" is cleared. */
+/** Written as {@link encode} does. */
 export const schema: Schema.Schema<SessionIdentity, { readonly [name: string]: string }> = Schema.transformOrFail(
   Encoded,
   Declared,
@@ -74,14 +83,6 @@ export const schema: Schema.Schema<SessionIdentity, { readonly [name: string]: s
         ? ParseResult.succeed(new SessionIdentity(fill((name) => Field.decode(encoded[name]))))
         : ParseResult.fail(new ParseResult.Type(ast, encoded, `unknown identity fields: ${unknown.join(", ")}`))
     },
-    encode: (identity) =>
-      ParseResult.succeed(
-        Object.fromEntries(
-          fieldNames.flatMap((name) => {
-            const encoded = Field.encode(identity[name])
-            return encoded === undefined ? [] : [[name, encoded]]
-          })
-        )
-      )
+    encode: (identity) => ParseResult.succeed(encode(identity))
   }
 )

@@ -186,7 +186,8 @@ const runtimeFiber = <A, E>(fiber: TurnFiber<A, E>): Fiber.RuntimeFiber<A, E> =>
 export const fork = <A, E, R>(
   self: Effect.Effect<A, E, R>
 ): Effect.Effect<TurnFiber<A, E>, never, Exclude<R, CurrentTurn> | CurrentTurn> =>
-  Effect.flatMap(current, (turn) => Effect.map(Effect.fork(enter(turn)(self)), opaque))
+  // A child has all that its parent has, and `current` has made sure that this is the turn's.
+  Effect.zipRight(current, Effect.map(Effect.fork(self as Effect.Effect<A, E, Exclude<R, CurrentTurn>>), opaque))
 
 /** As {@link fork}, but living as long as `scope`: for work that may outlast the fiber that asked for it. */
 export const forkIn =
@@ -194,7 +195,10 @@ export const forkIn =
   <A, E, R>(
     self: Effect.Effect<A, E, R>
   ): Effect.Effect<TurnFiber<A, E>, never, Exclude<R, CurrentTurn> | CurrentTurn> =>
-    Effect.flatMap(current, (turn) => Effect.map(Effect.forkIn(enter(turn)(self), scope), opaque))
+    Effect.zipRight(
+      current,
+      Effect.map(Effect.forkIn(self as Effect.Effect<A, E, Exclude<R, CurrentTurn>>, scope), opaque)
+    )
 
 /**
  * Lives as long as `scope`: bound to the turn of the fiber that asks where there is one, as {@link forkIn}, and else a
@@ -206,7 +210,7 @@ export const forkApart =
     Effect.flatMap(currentOption, (turn) =>
       Effect.map(
         Option.isSome(turn)
-          ? Effect.forkIn(enter(turn.value)(self), scope)
+          ? Effect.forkIn(self, scope)
           : leave.detached<Fiber.RuntimeFiber<A, E>, never, never>(Effect.forkIn(self, scope)),
         opaque
       )

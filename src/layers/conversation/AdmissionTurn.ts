@@ -37,34 +37,38 @@ export const of = (admitted: {
   const { event, session } = admitted
   const { source } = event
   const address = addressOf(source, admitted.anchor)
-  return new Turn.Turn({
-    id: admitted.id,
-    parent: null,
-    depth: 0,
-    identity: SessionIdentity.bind({
-      platform: source.platform,
-      source: source.surface,
-      chatId: source.chatId,
-      chatType: source.chatType,
-      chatName: source.chatName,
-      threadId: source.threadId,
-      userId: source.userId,
-      userIdAlt: source.userIdAlt,
-      userName: source.userName,
-      scopeId: source.scopeId,
-      sessionKey: admitted.sessionKey,
-      sessionId: session.id,
-      uiSessionId: source.uiSessionId,
-      messageId: admitted.anchor,
-      profile: source.profile ?? "default",
-      parentChatId: source.parentChatId
-    }),
-    marker: markerOf(admitted.arrival),
-    origin: address === null ? DeliveryOrigin.cleared : DeliveryOrigin.live(address),
-    presence: presenceOf(admitted.arrival, admitted.sessionKey),
-    asyncDelivery: admitted.arrival.asyncDelivery,
-    workingDirectory: admitted.arrival.workingDirectory
-  })
+  return new Turn.Turn(
+    {
+      id: admitted.id,
+      parent: null,
+      depth: 0,
+      identity: SessionIdentity.bind({
+        platform: source.platform,
+        source: source.surface,
+        chatId: source.chatId,
+        chatType: source.chatType,
+        chatName: source.chatName,
+        threadId: source.threadId,
+        userId: source.userId,
+        userIdAlt: source.userIdAlt,
+        userName: source.userName,
+        scopeId: source.scopeId,
+        sessionKey: admitted.sessionKey,
+        sessionId: session.id,
+        uiSessionId: source.uiSessionId,
+        messageId: admitted.anchor,
+        profile: source.profile ?? "default",
+        parentChatId: source.parentChatId
+      }),
+      marker: markerOf(admitted.arrival),
+      origin: address === null ? DeliveryOrigin.cleared : DeliveryOrigin.live(address),
+      presence: presenceOf(admitted.arrival, admitted.sessionKey),
+      asyncDelivery: admitted.arrival.asyncDelivery,
+      workingDirectory: admitted.arrival.workingDirectory
+    },
+    // Every fact is of its type already.
+    { disableValidation: true }
+  )
 }
 
 /** Enters it: the choke point, with facts from the event's own source and session. */

@@ -22,8 +22,6 @@ const Arrival = Schema.parseJson(
     workingDirectory: Schema.NullOr(Schema.String)
   })
 )
-const encodeEvent = Schema.encode(Event)
-const encodeArrival = Schema.encode(Arrival)
 
 const Row = Schema.Struct({
   id: Schema.String,
@@ -89,7 +87,7 @@ const make = Effect.gen(function* () {
           sql`INSERT INTO inbound_events (id, session_key, platform, bot_id, chat_id, message_id, event, arrival,
               accepted_at, owner, state)
             VALUES (${id}, ${key}, ${source.platform}, ${source.botId ?? ""}, ${source.chatId ?? ""},
-              ${event.messageId}, ${yield* encodeEvent(event)}, ${yield* encodeArrival(arrival)},
+              ${event.messageId}, ${JSON.stringify(event)}, ${JSON.stringify(arrival)},
               ${acceptedAt}, ${owner}, 'accepted')
             ON CONFLICT (platform, bot_id, chat_id, message_id) WHERE message_id IS NOT NULL DO NOTHING
             RETURNING sequence`

@@ -1,5 +1,6 @@
 import type { SqlClient, SqlError } from "@effect/sql"
 import { Clock, Effect, Layer, type ParseResult, Schema } from "effect"
+import * as SessionIdentity from "../../fibers/SessionIdentity.js"
 import * as Turn from "../../fibers/Turn.js"
 import { TurnRefused, type TurnRow, TurnStore } from "../../services/conversation/TurnStore.js"
 import { Database, Transaction } from "../../services/state/Database.js"
@@ -9,8 +10,6 @@ import * as Rows from "./Rows.js"
 import { codeOf, detailOf } from "./SqliteFailure.js"
 
 const Json = Schema.parseJson()
-const encodeJson = Schema.encode(Json)
-const encodeTurn = Schema.encode(Turn.Turn)
 const decodeTurn = Schema.decodeUnknown(Turn.Turn)
 
 /** A capability that was never declared is null, which `Flag` is not. */
@@ -65,12 +64,13 @@ const make = Effect.gen(function* () {
     begin: (turn, inboxId) =>
       Effect.gen(function* () {
         const sql = yield* Transaction
-        const { asyncDelivery, depth, id, identity, marker, origin, parent, presence, workingDirectory } =
-          yield* encodeTurn(turn)
+        // All but the identity are written as they are; a turn is no outside input that a Schema would have to look at.
+        const { asyncDelivery, depth, id, marker, origin, parent, presence, workingDirectory } = turn
+        const identity = SessionIdentity.encode(turn.identity)
         yield* sql`INSERT INTO turns (id, parent_id, depth, identity, marker, origin, presence, async_delivery,
             working_directory, inbox_id, owner, state, started_at)
-          VALUES (${id}, ${parent}, ${depth}, ${yield* encodeJson(identity)}, ${yield* encodeJson(marker)},
-            ${yield* encodeJson(origin)}, ${yield* encodeJson(presence)},
+          VALUES (${id}, ${parent}, ${depth}, ${JSON.stringify(identity)}, ${JSON.stringify(marker)},
+            ${JSON.stringify(origin)}, ${JSON.stringify(presence)},
             ${asyncDelivery === null ? null : Rows.flag(asyncDelivery)}, ${workingDirectory}, ${inboxId}, ${owner},
             'running', ${yield* Clock.currentTimeMillis})`.pipe(Effect.catchAll(refusal(id)))
       }),

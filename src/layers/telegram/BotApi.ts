@@ -1,6 +1,7 @@
 /** The Bot API as effects: grammy's typed client over our transport, every failure one of two. */
 import type { ApiClientOptions, RawApi } from "grammy"
 import { Effect, Option, Redacted, Schema, type Scope } from "effect"
+import * as Turn from "../../fibers/Turn.js"
 import * as Transport from "./Transport.js"
 
 /** Telegram answered no. */
@@ -102,6 +103,7 @@ export const make = (options: {
     const apiRoot = yield* rootOf(options.apiRoot)
     const { Api, GrammyError, HttpError } = yield* grammy
     const fetch = yield* Transport.make(apiRoot)
+    const timers = yield* Turn.workerRunner<never>()
     const client: ApiClientOptions = {
       apiRoot,
       timeoutSeconds: neverSeconds,
@@ -134,20 +136,17 @@ export const make = (options: {
     ) =>
       Effect.suspend(() => {
         const controller = new AbortController()
-        const answered = Effect.async<A, BotApiError>((resume) => {
+        const abort = Effect.sync(() => controller.abort())
+        return Effect.async<A, BotApiError>((resume) => {
+          // At the end of the time the call is aborted and answers itself, saying whether it had left. A timer beside it
+          // costs half of a race, and works also where nothing may be interrupted.
+          const timer = Turn.interruptSoon(timers.fork(Effect.zipRight(Effect.sleep(timeoutMillis), abort)))
           run(raw, controller.signal as Signal).then(
-            (answer) => resume(Effect.succeed(answer)),
-            (error: unknown) => resume(Effect.fail(failureOf(method, error)))
+            (answer) => resume(Effect.as(timer, answer)),
+            (error: unknown) => resume(Effect.zipRight(timer, Effect.fail(failureOf(method, error))))
           )
-          return Effect.sync(() => controller.abort())
+          return Effect.zipRight(timer, abort)
         })
-        // At the end of the time the call is aborted and answers itself, saying whether it had left.
-        const abortInTime = Effect.sleep(timeoutMillis).pipe(
-          Effect.zipRight(Effect.sync(() => controller.abort())),
-          Effect.zipRight(Effect.never)
-        )
-        // Interruptible by itself: the race ends it also where nothing else may be interrupted.
-        return Effect.raceFirst(answered, Effect.interruptible(abortInTime))
       })
     return { call }
   })

@@ -136,28 +136,34 @@ export const incoming = (update: Update, bot: Identity): Incoming => {
 
 const chatTypes = { private: "dm", group: "group", supergroup: "group", channel: "channel" } as const
 
+/** Decoded a moment ago: not looked at once more. */
+const typed = { disableValidation: true }
+
 const sourceOf = (
   at: { readonly chat: Chat; readonly threadId: string | null },
   who: { readonly userId: string | null; readonly userName: string | null },
   bot: Identity
 ): Source =>
-  new Source({
-    platform: "telegram",
-    surface: null,
-    botId: String(bot.id),
-    chatId: String(at.chat.id),
-    chatName: nameOf(at.chat),
-    chatType: chatTypes[at.chat.type],
-    threadId: at.threadId,
-    parentChatId: null,
-    scopeId: null,
-    userId: who.userId,
-    userName: who.userName,
-    userIdAlt: null,
-    isBot: false,
-    profile: null,
-    uiSessionId: null
-  })
+  new Source(
+    {
+      platform: "telegram",
+      surface: null,
+      botId: String(bot.id),
+      chatId: String(at.chat.id),
+      chatName: nameOf(at.chat),
+      chatType: chatTypes[at.chat.type],
+      threadId: at.threadId,
+      parentChatId: null,
+      scopeId: null,
+      userId: who.userId,
+      userName: who.userName,
+      userIdAlt: null,
+      isBot: false,
+      profile: null,
+      uiSessionId: null
+    },
+    typed
+  )
 
 /** The Start button's own command, which asks for nothing. */
 const isStart = (text: string): boolean => /^\/start(\s|$)/.test(text)
@@ -170,15 +176,18 @@ export const eventOf = (message: Written, bot: Identity, rules: Mention.Rules): 
   const bare = Mention.strip(message.text, bot.username)
   if (isStart(bare)) return null
   const note = Contents.note(message.files)
-  return new InboundEvent({
-    source: sourceOf(message, message, bot),
-    text: [bare, note].filter((part) => part !== "").join("\n\n"),
-    messageId: message.messageId,
-    replyTo: message.replyTo,
-    media: [],
-    sentAt: message.sentAt,
-    sessionId: null
-  })
+  return new InboundEvent(
+    {
+      source: sourceOf(message, message, bot),
+      text: [bare, note].filter((part) => part !== "").join("\n\n"),
+      messageId: message.messageId,
+      replyTo: message.replyTo,
+      media: [],
+      sentAt: message.sentAt,
+      sessionId: null
+    },
+    typed
+  )
 }
 
 /** The event of a button press: who and where; the value goes beside it. */
