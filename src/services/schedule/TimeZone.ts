@@ -24,8 +24,8 @@ export interface TimeZone {
 
 /** 2^27 seconds, a little over four years. */
 const blockSeconds = 134_217_728
-/** No zone has two changes nearer to each other than this. */
-const probeSeconds = 7 * 86_400
+/** No zone has two changes nearer to each other than this (Recife's of October 2000 are a week apart). */
+const probeSeconds = 3 * 86_400
 const mostBlocks = 64
 
 const offsets = (name: string): ((seconds: number) => number) => {

@@ -237,12 +237,21 @@ describe("what is due next", () => {
 })
 
 describe("a time zone", () => {
-  it("has the offsets of the platform's clock, all changes found", () => {
+  it("finds two changes that are a week apart", () => {
+    const recife = TimeZone.of("America/Recife")
+    const offsets = ["2000-10-08T02:00Z", "2000-10-12T00:00Z", "2000-10-16T00:00Z"].map(
+      (time) => recife.at(at(time) / 1_000).offset / 3_600
+    )
+    expect(offsets).toEqual([-3, -2, -3])
+  })
+
+  it("has the offsets of the platform's clock, all changes found", async () => {
     const names = Intl.supportedValuesOf("timeZone")
     const mistakes: Array<string> = []
-    const [from, to] = [at("1996-01-01T00:00Z") / 1_000, at("2090-01-01T00:00Z") / 1_000]
+    const [from, to] = [at("1996-01-01T00:00Z") / 1_000, at("2060-01-01T00:00Z") / 1_000]
     const sample = full ? names.length : 5
     for (let index = 0; index < sample; index++) {
+      await new Promise((resolve) => setImmediate(resolve))
       const name = names[Math.floor((index * names.length) / sample)] ?? "UTC"
       const clock = new Intl.DateTimeFormat("en-CA", {
         timeZone: name,
@@ -250,7 +259,7 @@ describe("a time zone", () => {
         dateStyle: "short",
         timeStyle: "medium"
       })
-      for (let seconds = from + index; seconds < to; seconds += full ? 86_400 : 2_000_003) {
+      for (let seconds = from + index; seconds < to; seconds += full ? 151_200 : 2_000_003) {
         const wall = Date.parse(`${clock.format(seconds * 1_000).replace(", ", "T")}Z`) / 1_000
         if (TimeZone.of(name).at(seconds).offset !== wall - seconds) mistakes.push(`${name} ${iso(seconds * 1_000)}`)
       }

@@ -59,11 +59,16 @@ const isShownTwice = (zone: string, millis: number): boolean => {
   return isSecondPass(zone, millis) || (before > offset && millis >= (start - before + offset) * 1_000)
 }
 
-/** A change that is neither at a full hour nor by full hours, within a day before. */
-const isOddChange = (zone: string, millis: number): boolean => {
-  const { before, offset, start } = segment(zone, millis)
-  return millis < (start + 86_400) * 1_000 && ((start + before) % 3_600 !== 0 || (offset - before) % 3_600 !== 0)
-}
+/** A change that is neither at a full hour nor by full hours, within a day before or an hour behind. */
+const isOddChange = (zone: string, millis: number): boolean =>
+  [millis, millis + 3_600_000].some((at) => {
+    const { before, offset, start } = segment(zone, at)
+    return (
+      before !== offset &&
+      at < (start + 86_400) * 1_000 &&
+      ((start + before) % 3_600 !== 0 || (offset - before) % 3_600 !== 0)
+    )
+  })
 
 /** As long after a gap as the gap was, at the most. */
 const isBehindGap = (zone: string, millis: number): boolean => {
@@ -89,12 +94,12 @@ const explanations: ReadonlyArray<Explanation> = [
   },
   {
     oracle: "croner",
-    what: "a time of day with lists, ranges or seconds that a gap skips: croner drops it, we are due once at the gap's end",
+    what: "a time of day with lists, ranges or seconds that a gap skips: croner drops it (and, if rare, loses itself), we are due once at the gap's end",
     holds: ({ ours, theirs, triple }) =>
       isNumber(ours) &&
       isFixed(triple.expression) &&
       isEndOfGap(triple.zone, ours) &&
-      theirs === Schedule.next(scheduleOf(triple), ours)
+      (theirs === null || (isNumber(theirs) && theirs > ours))
   },
   {
     oracle: "croner",
