@@ -54,6 +54,7 @@ export const layer = HttpApiBuilder.group(Api, "jobs", (handlers) =>
 
     return handlers
       .handle("list", ({ urlParams }) => answered(desk.list({ all: urlParams.all === "true" })))
+      .handle("brief", ({ urlParams }) => answered(desk.list({ all: urlParams.all === "true" })))
       .handle("create", ({ payload: { sessionId, ...draft } }) =>
         answered(Effect.flatMap(makerOf(sessionId), (owner) => asCaller((maker) => desk.create(draft, maker), owner)))
       )

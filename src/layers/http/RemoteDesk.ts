@@ -56,7 +56,8 @@ export const layer = (options: Client.Options): Layer.Layer<Desk, never, HttpCli
           answer: (id, payload) => asked(client.approvals.answer({ path: { id }, payload }))
         },
         jobs: {
-          list: ({ all }) => asked(client.jobs.list({ urlParams: all ? { all: "true" } : {} })),
+          list: ({ all }) => asked(client.jobs.brief({ urlParams: all ? { all: "true" } : {} })),
+          all: asked(client.jobs.list({ urlParams: { all: "true" } })),
           get: (id) => asked(client.jobs.get({ path: { id } })),
           create: (payload) => asked(client.jobs.create({ payload })),
           edit: (id, payload) => asked(client.jobs.update({ path: { id }, payload })),

@@ -172,6 +172,7 @@ const make = Effect.gen(function* () {
     },
     jobs: {
       list: jobs.list,
+      all: jobs.list({ all: true }),
       get: (reference) => refused(jobs.find(reference)),
       create: (draft) => refused(createJob(draft)),
       edit: (reference, patch) => refused(jobs.edit(reference, patch)),

@@ -1,53 +1,14 @@
 /** The desk of this home: its gateway's when one answers, else one of its own on the database. */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { Effect, Layer } from "effect"
-import * as AdapterRegistry from "../../layers/adapter/AdapterRegistry.js"
-import * as Approvals from "../../layers/approval/Approvals.js"
-import * as Delivery from "../../layers/delivery/Delivery.js"
-import * as Explain from "../../layers/delivery/Explain.js"
-import * as Notifier from "../../layers/delivery/Notifier.js"
-import * as Redactor from "../../layers/delivery/Redactor.js"
-import * as TargetResolver from "../../layers/delivery/TargetResolver.js"
 import * as RemoteDesk from "../../layers/http/RemoteDesk.js"
-import * as ModelRoute from "../../layers/models/Route.js"
-import * as ConfigFile from "../../layers/node/ConfigFile.js"
-import * as HomeDirectory from "../../layers/node/Home.js"
-import * as Ids from "../../layers/node/Ids.js"
-import * as Activity from "../../layers/operation/Activity.js"
-import * as DirectDesk from "../../layers/operation/DirectDesk.js"
-import * as Drain from "../../layers/operation/Drain.js"
-import { jobs } from "../jobs.js"
-import { reading as search } from "../search.js"
-import { direct as database } from "../state.js"
-import { stores } from "../stores.js"
-import { surfaces } from "../surfaces.js"
 import { Invocation } from "./invocation.js"
 import { running } from "./owner.js"
-
-/** The settings of a home, which is made where there is none. */
-export const settled = Layer.unwrapEffect(
-  Effect.map(Invocation, ({ home }) => ConfigFile.layer.pipe(Layer.provideMerge(HomeDirectory.layer(home))))
-)
-
-const direct = DirectDesk.layer.pipe(
-  Layer.provide(search),
-  Layer.provide(jobs),
-  Layer.provide(ModelRoute.layer),
-  Layer.provide(Layer.mergeAll(Approvals.layer, TargetResolver.layer, Explain.layer)),
-  Layer.provide(Notifier.layer),
-  Layer.provide(surfaces),
-  Layer.provide(Delivery.layer),
-  Layer.provide(Layer.mergeAll(AdapterRegistry.layer, Activity.layer, Drain.layer, Redactor.layer)),
-  Layer.provide(stores),
-  Layer.provide(Layer.mergeAll(database, Ids.layer)),
-  Layer.provide(settled),
-  Layer.provide(FetchHttpClient.layer)
-)
 
 export const desk = Layer.unwrapEffect(
   Effect.gen(function* () {
     const gateway = yield* running
-    if (gateway === null) return direct
+    if (gateway === null) return (yield* Effect.promise(() => import("./direct.js"))).direct
     const { environment } = yield* Invocation
     return RemoteDesk.layer({ url: gateway.address.url, key: gateway.key, environment }).pipe(
       Layer.provide(FetchHttpClient.layer)

@@ -10,7 +10,7 @@ import { Care, Examine, type Fault, Mend, Repair, type RepairReport } from "../.
 import { care } from "../care.js"
 import { megabytes } from "./backup.js"
 import { file as databaseFile, keeping, withHome } from "./database.js"
-import { settled } from "./desk.js"
+import { settled } from "./settled.js"
 import { Ended } from "./failure.js"
 import { Invocation } from "./invocation.js"
 import * as Live from "./live.js"

@@ -4,7 +4,7 @@ import * as Options from "@effect/cli/Options"
 import { Effect, Option, Schema } from "effect"
 import { Config } from "../../services/operation/Config.js"
 import { Provider, Settings } from "../../services/operation/Settings.js"
-import { settled } from "./desk.js"
+import { settled } from "./settled.js"
 import { answer } from "./output.js"
 
 /** What a person may choose; the scripted one is for tests. */

@@ -115,6 +115,27 @@ export const jobView = (view: Jobs.JobView, routed: ReadonlyArray<Routed>): JobV
   }
 }
 
+/** What a list shows of a job (contract §2). */
+export const JobBrief = JobView.pipe(
+  Schema.pick(
+    "id",
+    "name",
+    "schedule",
+    "timezone",
+    "words",
+    "state",
+    "stateReason",
+    "nextRunAt",
+    "lastRunAt",
+    "lastStatus",
+    "failureStreak",
+    "deliver",
+    "targets",
+    "repeat"
+  )
+).annotations({ identifier: "JobBrief" })
+export type JobBrief = typeof JobBrief.Type
+
 /** One instant of a job's schedule, or a range of missed ones, and what became of it (contract §2). */
 export const RunView = Schema.Struct({
   id: Schema.String,
@@ -240,6 +261,12 @@ export const ScheduledJobs = HttpApiGroup.make("jobs")
       .addSuccess(JobView, { status: 201 })
       .addError(Conflict)
       .annotate(OpenApi.Summary, "Makes a job; answers with its next three instants")
+  )
+  .add(
+    HttpApiEndpoint.get("brief", "/api/schedules")
+      .setUrlParams(Schema.Struct({ all: Schema.optional(Schema.Literal("true", "false")) }))
+      .addSuccess(Schema.Array(JobBrief))
+      .annotate(OpenApi.Summary, "The same list without what the jobs are to do: for tables of many")
   )
   .add(
     HttpApiEndpoint.get("preview", "/api/schedules/next")

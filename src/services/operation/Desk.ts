@@ -2,7 +2,7 @@ import { Context, type Effect, Schema } from "effect"
 import type { ApprovalView } from "../api/Approvals.js"
 import type { DeliveryView, SendResult, TargetView } from "../api/Deliveries.js"
 import type { PairedUserView, PairingRequestView } from "../api/Pairing.js"
-import type { IncidentView, JobView, NoteView, Preview, RunDocument, RunView } from "../api/Jobs.js"
+import type { IncidentView, JobBrief, JobView, NoteView, Preview, RunDocument, RunView } from "../api/Jobs.js"
 import type { SearchHitView, SearchParameters } from "../api/SessionSearch.js"
 import type { MessageView, SessionView } from "../api/Sessions.js"
 import type { Story } from "../delivery/Explain.js"
@@ -98,7 +98,9 @@ export class Desk extends Context.Tag("hermes/operation/Desk")<
       ) => Effect.Effect<ApprovalView, DeskError>
     }
     readonly jobs: {
-      readonly list: (options: { readonly all: boolean }) => Effect.Effect<ReadonlyArray<JobView>, DeskError>
+      readonly list: (options: { readonly all: boolean }) => Effect.Effect<ReadonlyArray<JobBrief>, DeskError>
+      /** In full, the finished ones too. */
+      readonly all: Effect.Effect<ReadonlyArray<JobView>, DeskError>
       /** By id, else by exact name. */
       readonly get: (reference: string) => Effect.Effect<JobView, DeskError>
       readonly create: (draft: JobDraft) => Effect.Effect<JobView, DeskError>

@@ -17,8 +17,21 @@ export const localTime = (millis: number, timezone: string): string => {
   return `${year}-${two(month)}-${two(date)} ${ClockTime.format(wall - day * 86_400)}`
 }
 
-/** cronstrue leaves "every day" to be understood when only a time of day is given. */
+const mostExpressions = 1_024
+const spoken = new Map<string, string>()
+
+/** Many jobs share an expression, and putting one in words takes as long as a page of them. */
 const expressionWords = (expression: string): string => {
+  const known = spoken.get(expression)
+  if (known !== undefined) return known
+  const said = inWords(expression)
+  if (spoken.size >= mostExpressions) spoken.clear()
+  spoken.set(expression, said)
+  return said
+}
+
+/** cronstrue leaves "every day" to be understood when only a time of day is given. */
+const inWords = (expression: string): string => {
   const said = cronstrue.toString(expression, { use24HourTimeFormat: true, throwExceptionOnParseError: false })
   const daily = /(?:^|\s)[\d,]+ \* \* \*$/.test(expression)
   return `${said.charAt(0).toLowerCase()}${said.slice(1)}${daily ? ", every day" : ""}`

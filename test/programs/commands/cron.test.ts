@@ -158,7 +158,7 @@ describe("hermes cron", () => {
       expect(error).not.toMatch(/\n\s+at |\bundefined\b|\[object/)
     }
     expect(await jobs()).toEqual([])
-  }, 60_000)
+  }, 120_000)
 
   it("makes, shows, changes, pauses, resumes and removes a job", async () => {
     const made = await hermes(["create", "weekdays at 9am", "say: plan", "--name", "plan", "--script", "fine.sh"])
@@ -213,7 +213,7 @@ describe("hermes cron", () => {
     expect((await hermes(["remove", "pla"])).error).toMatch(/no job "pla"/)
     expect((await hermes(["remove", "plan"])).out).toMatch(/^Removed: plan/)
     expect(await jobs()).toEqual([])
-  }, 60_000)
+  }, 120_000)
 
   it("writes jobs out and reads them back", async () => {
     await hermes(["create", "every 1d at 07:30", "say: news", "--name", "news", "--timezone", "Europe/Berlin"])
@@ -239,7 +239,7 @@ describe("hermes cron", () => {
     const partly = await hermes(["import", file])
     expect(partly.out).toMatch(/created: ok\nrefused: bad: schedule.minute/)
     for (const { id } of await jobs()) await hermes(["remove", String(id)])
-  }, 60_000)
+  }, 120_000)
 
   it("makes and changes nothing for a scheduled run, and for a turn takes its chat as the origin", async () => {
     const cron = { HERMES_CRON_SESSION: "1", HERMES_SESSION_PLATFORM: "" }
@@ -266,7 +266,7 @@ describe("hermes cron", () => {
       targets: [{ platform: "web", chatId: "ses_abcdefgh", threadId: null, via: "origin" }]
     })
     await hermes(["remove", "here"])
-  }, 60_000)
+  }, 120_000)
 
   it("shows coming instants and stores nothing, not even a home", async () => {
     const nowhere = path.join(home, "nowhere")

@@ -23,7 +23,7 @@ export const exported = Command.make(
   ({ jobs }) =>
     Effect.gen(function* () {
       const { jobs: known } = yield* Desk
-      const all = yield* known.list({ all: true })
+      const all = yield* known.all
       const wanted = jobs.length === 0 ? all : yield* Effect.forEach(jobs, known.get)
       const names = JobExport.of(all)
       const ids = new Set<string>(wanted.map((job) => job.id))

@@ -10,7 +10,7 @@ import { Settings } from "../../../services/operation/Settings.js"
 import * as Schedule from "../../../services/schedule/Schedule.js"
 import * as ScheduleText from "../../../services/schedule/ScheduleText.js"
 import * as ScheduleWords from "../../../services/schedule/ScheduleWords.js"
-import { settled } from "../desk.js"
+import { settled } from "../settled.js"
 import { Invocation } from "../invocation.js"
 import { answer } from "../output.js"
 

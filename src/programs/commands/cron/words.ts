@@ -1,33 +1,33 @@
 /** Jobs and runs as a person reads them in a terminal. */
-import type { JobView, RunView } from "../../../services/api/Jobs.js"
+import type { JobBrief, JobView, RunView } from "../../../services/api/Jobs.js"
 import { localTime } from "../../../services/schedule/ScheduleWords.js"
 import { brief, plain } from "../output.js"
 
 /** A job that should have run so long ago is shown as overdue. */
 const overdueMillis = 15 * 60_000
 
-export const isOverdue = (job: JobView, now: number): boolean =>
+export const isOverdue = (job: JobBrief, now: number): boolean =>
   job.state === "scheduled" && job.nextRunAt !== null && job.nextRunAt < now - overdueMillis
 
-const at = (millis: number | null, job: JobView): string => (millis === null ? "-" : localTime(millis, job.timezone))
+const at = (millis: number | null, job: JobBrief): string => (millis === null ? "-" : localTime(millis, job.timezone))
 
-const next = (job: JobView, now: number): string =>
+const next = (job: JobBrief, now: number): string =>
   isOverdue(job, now)
     ? `overdue since ${at(job.nextRunAt, job)}`
     : job.state === "scheduled"
       ? at(job.nextRunAt, job)
       : job.state
 
-const last = (job: JobView): string =>
+const last = (job: JobBrief): string =>
   job.lastStatus === null
     ? "-"
     : `${job.lastStatus}${job.failureStreak >= 2 ? ` (${job.failureStreak} failures in a row)` : ""}`
 
-const repeat = (job: JobView): string => `${job.repeat.completed}/${job.repeat.times ?? "∞"}`
+const repeat = (job: JobBrief): string => `${job.repeat.completed}/${job.repeat.times ?? "∞"}`
 
 export const columns = ["id", "name", "schedule", "next", "last", "runs", "to"]
 
-export const row = (job: JobView, now: number): ReadonlyArray<string> => [
+export const row = (job: JobBrief, now: number): ReadonlyArray<string> => [
   job.id,
   brief(job.name, 30),
   brief(job.words === "" ? job.schedule : job.words, 40),
