@@ -132,6 +132,7 @@ export const App = ({ store, desk }: { readonly store: Store; readonly desk: Des
           working={working}
           asking={asking}
           onOpen={open}
+          onSearch={desk.search}
           jobsShown={jobs}
           onJobs={openJobs}
         />
@@ -181,6 +182,7 @@ export const App = ({ store, desk }: { readonly store: Store; readonly desk: Des
           session={session}
           onRename={(name) => desk.rename(session.id, name)}
           onRemove={() => desk.remove(session.id)}
+          onPut={(change) => desk.put(session.id, change)}
           onClose={() => setOptions(false)}
         />
       ) : null}

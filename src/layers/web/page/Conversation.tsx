@@ -4,6 +4,7 @@ import type { Said, SaidState } from "./asides.js"
 import type { Block } from "./blocks.js"
 import type { Approval } from "./gateway.js"
 import { DownIcon } from "./Icons.js"
+import { Markdown } from "./Markdown.js"
 import { Question } from "./Question.js"
 import { Turn } from "./Turn.js"
 
@@ -51,6 +52,16 @@ const SaidView = ({ said, onAgain, onWithdraw }: { readonly said: Said } & Sendi
   )
 }
 
+/** All of it can still be read; what the model is sent from here on is this. */
+const SummaryView = ({ text }: { readonly text: string }): VNode => (
+  <details class="tool summary">
+    <summary>
+      <span class="preview">Earlier messages were summarised for the model</span>
+    </summary>
+    <Markdown text={text} />
+  </details>
+)
+
 const BlockView = ({ asks, block, ...sending }: { readonly block: Block; readonly asks: boolean } & Sending): VNode => {
   switch (block.kind) {
     case "user":
@@ -67,6 +78,8 @@ const BlockView = ({ asks, block, ...sending }: { readonly block: Block; readonl
           {block.text}
         </p>
       )
+    case "summary":
+      return <SummaryView text={block.text} />
     case "turn":
       return <Turn block={block} asks={asks} />
   }

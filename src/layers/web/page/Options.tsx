@@ -9,6 +9,7 @@ export const Options = (props: {
   /** False when it was not done; the page says why. */
   readonly onRename: (title: string) => Promise<boolean>
   readonly onRemove: () => Promise<void>
+  readonly onPut: (change: { readonly archived?: boolean; readonly pinned?: boolean }) => Promise<void>
   readonly onClose: () => void
 }): VNode => {
   const dialog = useRef<HTMLDialogElement>(null)
@@ -55,6 +56,26 @@ export const Options = (props: {
             value={title}
             onInput={(event) => setTitle(event.currentTarget.value)}
           />
+          <div class="choices">
+            <button
+              type="button"
+              onClick={() => {
+                close()
+                void props.onPut({ pinned: !props.session.pinned })
+              }}
+            >
+              {props.session.pinned ? "Unpin" : "Pin to the top"}
+            </button>
+            <button
+              type="button"
+              onClick={() => {
+                close()
+                void props.onPut({ archived: !props.session.archived })
+              }}
+            >
+              {props.session.archived ? "Bring back to the list" : "Put away"}
+            </button>
+          </div>
           <div class="choices">
             <button type="submit" class="primary">
               Save

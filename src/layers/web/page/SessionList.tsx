@@ -1,5 +1,6 @@
 import type { VNode } from "preact"
-import type { Session } from "./gateway.js"
+import { useEffect, useState } from "preact/hooks"
+import type { SearchHit, Session } from "./gateway.js"
 
 const when = (iso: string): string => {
   const date = new Date(iso)
@@ -23,11 +24,74 @@ const facts = (session: Session, working: boolean, asking: boolean): string => {
   const surface = session.platform ?? session.source
   return [
     asking ? "asks you" : working ? "working" : session.endedAt === null ? null : "ended",
+    session.archived ? "put away" : null,
     surfaces[surface] ?? surface,
     when(session.lastActivityAt)
   ]
     .filter((fact) => fact !== null)
     .join(" · ")
+}
+
+/** Typing is over when nothing was typed for so long. */
+const restMillis = 250
+
+/** What stands between the marks of a hit is what was found. */
+const Snippet = ({ text }: { readonly text: string }): VNode => {
+  const [before = "", rest] = text.split(">>>", 2)
+  const [found = "", after = ""] = rest?.split("<<<", 2) ?? []
+  return (
+    <span class="facts">
+      {before}
+      <mark>{found}</mark>
+      {after}
+    </span>
+  )
+}
+
+const Hits = (props: {
+  readonly hits: ReadonlyArray<SearchHit> | null
+  readonly onOpen: (id: string) => void
+}): VNode =>
+  props.hits === null ? (
+    <p class="quiet">Searching …</p>
+  ) : props.hits.length === 0 ? (
+    <p class="quiet" role="status">
+      Nothing found.
+    </p>
+  ) : (
+    <ul aria-label="Found">
+      {props.hits.map((hit) => (
+        <li key={hit.messageId}>
+          <button type="button" class="session" onClick={() => props.onOpen(hit.sessionId)}>
+            <span class="title">{hit.title ?? "Untitled"}</span>
+            <Snippet text={hit.snippet} />
+            <span class="facts">{when(hit.at)}</span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  )
+
+/** The words that are looked for, and what was found; null while it is being asked. */
+const useSearch = (search: (words: string) => Promise<ReadonlyArray<SearchHit> | null>) => {
+  const [words, setWords] = useState("")
+  const [hits, setHits] = useState<ReadonlyArray<SearchHit> | null>(null)
+  const wanted = words.trim()
+  useEffect(() => {
+    setHits(null)
+    if (wanted === "") return
+    let isCurrent = true
+    const timer = setTimeout(() => {
+      void search(wanted).then((found) => {
+        if (isCurrent) setHits(found ?? [])
+      })
+    }, restMillis)
+    return () => {
+      isCurrent = false
+      clearTimeout(timer)
+    }
+  }, [wanted, search])
+  return { words, setWords, hits, isSearching: wanted !== "" }
 }
 
 export const SessionList = (props: {
@@ -39,46 +103,74 @@ export const SessionList = (props: {
   readonly asking: ReadonlySet<string>
   /** Null: a new one. */
   readonly onOpen: (id: string | null) => void
+  readonly onSearch: (words: string) => Promise<ReadonlyArray<SearchHit> | null>
   readonly jobsShown: boolean
   readonly onJobs: () => void
-}): VNode => (
-  <nav class="sessions" aria-label="Conversations">
-    <button type="button" class="new" onClick={() => props.onOpen(null)}>
-      New conversation
-    </button>
-    <button
-      type="button"
-      class={props.jobsShown ? "session jobs-link current" : "session jobs-link"}
-      aria-current={props.jobsShown ? "page" : undefined}
-      onClick={props.onJobs}
-    >
-      <span class="title">Jobs and reminders</span>
-    </button>
-    <ul>
-      {props.sessions.map((session) => {
-        const isCurrent = session.id === props.current && !props.jobsShown
-        const isAsking = session.endedAt === null && session.key !== null && props.asking.has(session.key)
-        return (
-          <li key={session.id}>
-            <button
-              type="button"
-              class={isCurrent ? "session current" : "session"}
-              aria-current={isCurrent ? "page" : undefined}
-              onClick={() => props.onOpen(session.id)}
-            >
-              <span class="title">{titleOf(session)}</span>
-              {session.unread && !isCurrent ? (
-                <span class="dot">
-                  <span class="unseen">unread</span>
-                </span>
-              ) : null}
-              <span class={isAsking ? "facts asks" : "facts"}>
-                {facts(session, props.working.has(session.id), isAsking)}
-              </span>
-            </button>
-          </li>
-        )
-      })}
-    </ul>
-  </nav>
-)
+}): VNode => {
+  const { words, setWords, hits, isSearching } = useSearch(props.onSearch)
+  return (
+    <nav class="sessions" aria-label="Conversations">
+      <input
+        type="search"
+        aria-label="Search all conversations"
+        placeholder="Search"
+        autocomplete="off"
+        value={words}
+        onInput={(event) => setWords(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key !== "Escape" || words === "") return
+          event.preventDefault()
+          setWords("")
+        }}
+      />
+      <button type="button" class="new" onClick={() => props.onOpen(null)}>
+        New conversation
+      </button>
+      <button
+        type="button"
+        class={props.jobsShown ? "session jobs-link current" : "session jobs-link"}
+        aria-current={props.jobsShown ? "page" : undefined}
+        onClick={props.onJobs}
+      >
+        <span class="title">Jobs and reminders</span>
+      </button>
+      {isSearching ? (
+        <Hits hits={hits} onOpen={props.onOpen} />
+      ) : (
+        <ul>
+          {props.sessions.map((session) => {
+            const isCurrent = session.id === props.current && !props.jobsShown
+            const isAsking = session.endedAt === null && session.key !== null && props.asking.has(session.key)
+            return (
+              <li key={session.id}>
+                <button
+                  type="button"
+                  class={isCurrent ? "session current" : "session"}
+                  aria-current={isCurrent ? "page" : undefined}
+                  onClick={() => props.onOpen(session.id)}
+                >
+                  <span class="title">
+                    {session.pinned ? (
+                      <span class="pin" role="img" aria-label="Pinned">
+                        ★{" "}
+                      </span>
+                    ) : null}
+                    {titleOf(session)}
+                  </span>
+                  {session.unread && !isCurrent ? (
+                    <span class="dot">
+                      <span class="unseen">unread</span>
+                    </span>
+                  ) : null}
+                  <span class={isAsking ? "facts asks" : "facts"}>
+                    {facts(session, props.working.has(session.id), isAsking)}
+                  </span>
+                </button>
+              </li>
+            )
+          })}
+        </ul>
+      )}
+    </nav>
+  )
+}

@@ -17,6 +17,7 @@ export type Block =
   | { readonly kind: "user"; readonly key: string; readonly text: string }
   | { readonly kind: "said"; readonly key: string; readonly said: Said }
   | { readonly kind: "notice"; readonly key: string; readonly text: string }
+  | { readonly kind: "summary"; readonly key: string; readonly text: string }
   | TurnBlock
 
 /** A block and where it stands: after which row, and in which order with others there. */
@@ -52,7 +53,7 @@ const partsOf = (rows: ReadonlyArray<Message>): ReadonlyArray<Part> => {
     result: row?.text ?? ""
   })
   return rows.flatMap((row): ReadonlyArray<Part> => {
-    if (row.role === "user") return []
+    if (row.role === "user" || row.role === "summary") return []
     if (row.role === "tool")
       return called.has(row.callId ?? "") ? [] : [tool(row.callId ?? "", row.tool ?? "", "", row)]
     return [
@@ -76,8 +77,9 @@ export type Groups = ReadonlyMap<string, Group>
 const blocksOf = (key: string, rows: ReadonlyArray<Message>): ReadonlyArray<Placed> => {
   const turnId = rows[0]?.turnId ?? null
   const said = rows.flatMap((row): ReadonlyArray<Placed> => {
-    const block: Block = { kind: "user", key: `row ${row.id}`, text: row.text }
-    return row.role === "user" ? [{ at: row.id, rank: 0, turnId, block }] : []
+    const kind = row.role === "summary" ? "summary" : "user"
+    const block: Block = { kind, key: `row ${row.id}`, text: row.text }
+    return row.role === "user" || row.role === "summary" ? [{ at: row.id, rank: 0, turnId, block }] : []
   })
   const parts = partsOf(rows)
   const [first] = rows

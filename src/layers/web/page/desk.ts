@@ -34,6 +34,10 @@ export interface Desk {
   readonly stop: () => Promise<void>
   readonly rename: (id: string, title: string) => Promise<boolean>
   readonly remove: (id: string) => Promise<void>
+  /** Puts a conversation on top or away, or takes it from there. */
+  readonly put: (id: string, change: { readonly archived?: boolean; readonly pinned?: boolean }) => Promise<void>
+  /** Null when it could not be asked; the page says why. */
+  readonly search: (words: string) => Promise<ReadonlyArray<gateway.SearchHit> | null>
 }
 
 export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
@@ -193,6 +197,9 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
         loadSessionsSoon()
         if (event.sessionId === state().current) void markRead(event.sessionId)
         return
+      case "session.compacted":
+        if (event.sessionId === state().current) void loadRows(event.sessionId, null)
+        return
       case "session.changed":
         if (left === null || event.sessionKey !== left.key || left.endedAt !== null) return loadSessionsSoon()
         return void loadSessions().then(() => show(event.sessionId, true))
@@ -246,7 +253,15 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
       }
     },
     signIn,
-    open: (id) => show(id, true),
+    open: async (id) => {
+      // One that was found, or is put away, is in no list.
+      if (id !== null && !state().sessions.some((session) => session.id === id)) {
+        const found = await attempt(() => gateway.sessionOf(id))
+        if (found === null) return
+        dispatch({ type: "session", session: found })
+      }
+      await show(id, true)
+    },
     earlier: async () => {
       const { current, rows, loading } = state()
       const first = rows[0]
@@ -271,6 +286,13 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
       const session = await attempt(() => gateway.renameSession(id, title))
       if (session !== null) dispatch({ type: "session", session })
       return session !== null
+    },
+    search: (words) => attempt(() => gateway.search(words)),
+    put: async (id, change) => {
+      const session = await attempt(() => gateway.putSession(id, change))
+      if (session === null) return
+      dispatch({ type: "session", session })
+      await loadSessions()
     },
     remove: async (id) => {
       const isGone = await attempt(async () => {

@@ -7,11 +7,13 @@ import type {
   RunView
 } from "../../../services/api/Jobs.js"
 import type { TargetView } from "../../../services/api/Deliveries.js"
+import type { SearchHitView } from "../../../services/api/SessionSearch.js"
 import type { MessageView, SessionView } from "../../../services/api/Sessions.js"
 import type { ActivityEvent } from "../../../services/operation/Activity.js"
 import type { HealthDetail } from "../../../services/operation/Health.js"
 
 export type Session = typeof SessionView.Encoded
+export type SearchHit = typeof SearchHitView.Encoded
 export type Message = typeof MessageView.Encoded
 export type Approval = typeof ApprovalView.Encoded
 export type Job = typeof JobView.Encoded
@@ -83,7 +85,21 @@ export const pageSize = 100
 export const exchange = (key: string): Promise<unknown> =>
   ask("POST", "/api/session/exchange", { authorization: `Bearer ${key}` })
 
-export const sessions = (): Promise<ReadonlyArray<Session>> => call("GET", "/api/sessions?limit=100")
+/** What is pinned, and then what was active last. */
+export const sessions = async (): Promise<ReadonlyArray<Session>> => {
+  const [pinned, newest] = await Promise.all([
+    call<ReadonlyArray<Session>>("GET", "/api/sessions?limit=100&pinned=true"),
+    call<ReadonlyArray<Session>>("GET", "/api/sessions?limit=100")
+  ])
+  return [...pinned, ...newest.filter(({ pinned: isPinned }) => !isPinned)]
+}
+export const search = (words: string): Promise<ReadonlyArray<SearchHit>> =>
+  call("GET", `/api/sessions/search?limit=30&q=${encodeURIComponent(words)}`)
+/** Puts a conversation on top or away, or takes it from there. */
+export const putSession = (
+  id: string,
+  change: { readonly archived?: boolean; readonly pinned?: boolean }
+): Promise<Session> => call("PATCH", session(id), change)
 export const sessionOf = (id: string): Promise<Session> => call("GET", session(id))
 export const createSession = (): Promise<Session> => call("POST", "/api/sessions", {})
 export const renameSession = (id: string, title: string): Promise<Session> => call("PATCH", session(id), { title })

@@ -35,6 +35,12 @@ export type Action =
   | { readonly type: "problem"; readonly problem: string | null }
   | { readonly type: "events"; readonly events: ReadonlyArray<Event> }
 
+/** The shown conversation may be in no list: it was found, or put away. */
+const withShown = (sessions: ReadonlyArray<Session>, state: State): ReadonlyArray<Session> => {
+  const shown = state.sessions.find(({ id }) => id === state.current)
+  return shown === undefined || sessions.some(({ id }) => id === shown.id) ? sessions : [...sessions, shown]
+}
+
 const read = (sessions: ReadonlyArray<Session>, id: string | null): ReadonlyArray<Session> =>
   sessions.map((session) => (session.id === id && session.unread ? { ...session, unread: false } : session))
 
@@ -120,7 +126,7 @@ export const reduce = (state: State, action: Action): State => {
         ? { ...initial, access: "out", problem: action.problem ?? null, asides: unsent(state.asides) }
         : { ...state, access: action.access, problem: action.problem ?? null }
     case "sessions":
-      return { ...state, sessions: action.sessions }
+      return { ...state, sessions: withShown(action.sessions, state) }
     case "session":
       return withSession(state, action.session)
     case "read":

@@ -55,6 +55,8 @@ export const shown = (state: State): ReadonlyArray<string> =>
         return [`${block.said.state}: ${block.said.text}`]
       case "notice":
         return [`notice: ${block.text}`]
+      case "summary":
+        return [`summary: ${block.text}`]
       case "turn":
         return block.parts.flatMap(read)
     }
