@@ -264,6 +264,20 @@ describe("a conversation", () => {
     assert.isFalse(opened.sessions.find(({ id }) => id === "b")?.unread)
   })
 
+  it("stays in the list while it is shown, though a fresh list does not name it", () => {
+    const found = after(open, { type: "session", session: session("old") }, { type: "opened", id: "old" })
+    const listed = after(found, { type: "sessions", sessions: [session("a")] })
+    assert.deepStrictEqual(
+      listed.sessions.map(({ id }) => id),
+      ["a", "old"]
+    )
+    const left = after(listed, { type: "opened", id: "a" }, { type: "sessions", sessions: [session("a")] })
+    assert.deepStrictEqual(
+      left.sessions.map(({ id }) => id),
+      ["a"]
+    )
+  })
+
   it("shows what arrives beside a running turn after it, once, however often it is told", () => {
     const arrived = stored(9, "assistant", "your job is done")
     const state = after(
