@@ -6,6 +6,7 @@ import { type CallContext, type Tool, ToolFailure } from "../../services/agent/T
 import { Toolbox, type ToolHooks, ToolRegistry, type ToolResult } from "../../services/agent/Toolbox.js"
 import * as ToolPlan from "../../services/agent/ToolPlan.js"
 import * as Toolset from "../../services/agent/Toolset.js"
+import * as Approval from "../../services/approval/Approval.js"
 import { Redactor } from "../../services/delivery/Redactor.js"
 import { Activity } from "../../services/operation/Activity.js"
 import { Drain } from "../../services/operation/Drain.js"
@@ -49,7 +50,11 @@ const outcomeOf = (
   const failure = Cause.failureOption(exit.cause)
   if (Option.isSome(failure))
     return Effect.succeed(
-      failure.value._tag === "ToolFailure" ? failed(failure.value.text) : badArguments(tool, failure.value)
+      failure.value._tag === "ParseError"
+        ? badArguments(tool, failure.value)
+        : failure.value.refused === true
+          ? { text: failure.value.text, disposition: "refused" }
+          : failed(failure.value.text)
     )
   if (Cause.isInterruptedOnly(exit.cause))
     return Effect.succeed({ text: "the call was cancelled", disposition: "cancelled" })
@@ -135,7 +140,8 @@ const make = Effect.gen(function* () {
               callId: result.callId,
               tool: result.tool,
               ok: result.disposition === "ok",
-              preview: preview(result.text)
+              disposition: result.disposition,
+              preview: preview(Approval.forPeople(result.text))
             })
           )
       })

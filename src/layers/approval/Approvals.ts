@@ -2,6 +2,7 @@ import { Deferred, Effect, Exit, Layer } from "effect"
 import * as Turn from "../../fibers/Turn.js"
 import type { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import {
+  advice,
   type ApprovalRow,
   Approvals,
   Authorized,
@@ -35,13 +36,12 @@ const refused = (row: ApprovalRow | null): NotApproved => {
     case "expired":
       return new NotApproved({
         cause: "expired",
-        reason:
-          "Nobody answered in time, so it was not run. Silence is no consent: do not try another way to do the same."
+        reason: `Nobody answered in time, so it was not run; silence is no consent. ${advice}`
       })
     case "denied":
       return new NotApproved({
         cause: "denied",
-        reason: `The owner said no${row.answer === null ? "" : `: ${row.answer}`}. It was not run; do not try another way to do the same.`
+        reason: `The owner said no${row.answer === null ? "" : `: ${row.answer}`}. It was not run. ${advice}`
       })
     default:
       return new NotApproved({
@@ -137,7 +137,7 @@ const make = Effect.gen(function* () {
         case "Nobody":
           return yield* new NotApproved({
             cause: "nobody",
-            reason: `Nobody is there to approve this, so it was not run (${decider.setting} is deny). Do not try another way to do the same; say what you wanted to do.`
+            reason: `Nobody is there to approve this, so it was not run (${decider.setting} is deny). ${advice}`
           })
       }
     })

@@ -1,6 +1,8 @@
 /** The API on one port of this machine (contract §4): Effect's server with our pipeline, the page and the documentation. */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpMiddleware from "@effect/platform/HttpMiddleware"
+import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Layer } from "effect"
 import { createServer, type Server, STATUS_CODES } from "node:http"
@@ -150,6 +152,14 @@ const groups = Layer.mergeAll(
   JobHandlers.layer
 )
 
+/** A person without the cookie is sent to where the key is asked for, and comes back; a program is told. */
+const toKeyForm = (error: ApiError) =>
+  Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
+    headers["accept"]?.includes("text/html") === true && headers["authorization"] === undefined
+      ? Effect.succeed(HttpServerResponse.redirect("/?then=/docs", { status: 303 }))
+      : Effect.fail(error)
+  )
+
 /** The page is for everybody, as it holds nothing; what the documentation says is for who has the key. */
 const beside = (pageDirectory: string) =>
   HttpApiBuilder.Router.use((router) =>
@@ -160,7 +170,13 @@ const beside = (pageDirectory: string) =>
       const documentation = yield* Documentation.make
       for (const path of Page.pagePaths) yield* router.get(path, page.file(path))
       yield* router.get("/openapi.json", Effect.zipRight(authenticate, documentation.specification))
-      yield* router.get("/docs", Effect.zipRight(authenticate, documentation.reader))
+      yield* router.get(
+        "/docs",
+        authenticate.pipe(
+          Effect.zipRight(documentation.reader),
+          Effect.catchIf((error) => error.status === 401, toKeyForm)
+        )
+      )
     })
   )
 

@@ -51,6 +51,9 @@ const grow = (screen: Screen, text: string): Step =>
     ? { screen, text: "" }
     : { screen: { ...screen, shown: screen.shown + text, fresh: text.endsWith("\n") }, text }
 
+/** What a person refused or stopped has not failed. */
+const notRun: ReadonlySet<string> = new Set(["refused", "cancelled", "skipped"])
+
 /** How the screen changes with an event, and what is written. */
 export const show = (screen: Screen, event: ActivityEvent, style: Style): Step => {
   const nested = "turnId" in event && screen.turnId !== null && event.turnId !== screen.turnId
@@ -67,7 +70,9 @@ export const show = (screen: Screen, event: ActivityEvent, style: Style): Step =
     case "tool.started":
       return dim(`→ ${event.tool} ${brief(event.preview)}`)
     case "tool.settled":
-      return event.ok ? { screen, text: "" } : dim(`✗ ${event.tool}: ${brief(event.preview)}`)
+      return event.ok
+        ? { screen, text: "" }
+        : dim(`${notRun.has(event.disposition ?? "") ? "–" : "✗"} ${event.tool}: ${brief(event.preview)}`)
     case "delegate.started":
       return dim(`⇢ helper: ${brief(event.goal)}`)
     case "delegate.ended":

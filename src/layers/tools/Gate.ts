@@ -28,6 +28,7 @@ export const make: Effect.Effect<Gate, never, Approvals> = Effect.map(Approvals,
           return approvals.unasked(question)(begun)
         case "never":
           return new ToolFailure({
+            refused: true,
             text: `This is not for the agent, and nobody can allow it here: ${question.reasons.join("; ")}. Nothing was done.`
           })
         case "ask":
@@ -43,7 +44,7 @@ export const make: Effect.Effect<Gate, never, Approvals> = Effect.map(Approvals,
                     Effect.catchAll((error) =>
                       error._tag === "ToolFailure"
                         ? Effect.fail(error)
-                        : Effect.fail(new ToolFailure({ text: error.message }))
+                        : Effect.fail(new ToolFailure({ text: error.message, refused: error._tag === "NotApproved" }))
                     )
                   )
               )

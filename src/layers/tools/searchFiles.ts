@@ -177,7 +177,7 @@ export const layer: Layer.Layer<
         const { count, text } = shownLines(wanted)
         const more = result.matches.length > offset + count
         const notes = [
-          wanted.length === 0 ? `[no line matches in ${result.searched} files]` : "",
+          wanted.length === 0 ? `[no line matches in ${result.searched} file${result.searched === 1 ? "" : "s"}]` : "",
           more ? `[more follows: offset ${offset + count}]` : "",
           !more && (result.stopped || walked.stopped)
             ? "[not everything was searched; name a smaller path or a glob]"

@@ -96,6 +96,7 @@ const once = (options: {
   Effect.gen(function* () {
     const { json } = yield* Invocation
     let screen = Screen.blank
+    let refused = false
     const watched = !options.onlyFinal && !json
     const word = yield* connected(() =>
       Effect.flatMap(sessionOf(options.session), (session) =>
@@ -104,6 +105,7 @@ const once = (options: {
           text: options.text,
           workingDirectory: process.cwd(),
           tell: (event) => {
+            refused ||= event._tag === "tool.settled" && event.disposition === "refused"
             if (!watched) return
             const streams = process.stdout.isTTY === true
             const step = Screen.show(screen, event, style())
@@ -119,6 +121,7 @@ const once = (options: {
       const { sessionId, turnId, outcome, text, usage } = word
       yield* answer(ChatResult, { sessionId, turnId, outcome, text, usage: usage ?? null }, () => [])
     } else if (good.has(word.outcome)) process.stdout.write(Screen.finish(screen, word, Screen.styles.plain))
+    if (refused && watched) yield* note("hermes: a single question asks nobody for approval; `hermes chat` does")
     if (good.has(word.outcome)) return
     if (!json) yield* note(plain(word.text))
     return yield* new Ended({ code: 1, text: `the turn was not answered (${word.outcome})` })
@@ -135,7 +138,7 @@ const text = (name: string, alias: string, description: string) =>
 export const command = Command.make(
   "chat",
   {
-    query: text("query", "q", "Asks one question and prints the answer; nobody is there to approve anything."),
+    query: text("query", "q", "Asks one question and prints the answer; what needs an approval is not done."),
     oneshot: text("oneshot", "z", "The same, with only the final text on stdout."),
     session: Options.text("session").pipe(
       Options.withAlias("s"),

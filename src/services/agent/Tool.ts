@@ -3,7 +3,11 @@ import type { CurrentTurn } from "../../fibers/Turn.js"
 import type { ToolDefinition } from "./ModelRoute.js"
 
 /** The call did not do what was asked; `text` is what the model reads, with what it can do about it. */
-export class ToolFailure extends Schema.TaggedError<ToolFailure>()("ToolFailure", { text: Schema.String }) {
+export class ToolFailure extends Schema.TaggedError<ToolFailure>()("ToolFailure", {
+  text: Schema.String,
+  /** It was not let run, which is no fault of the call. */
+  refused: Schema.optional(Schema.Boolean)
+}) {
   override get message(): string {
     return this.text
   }

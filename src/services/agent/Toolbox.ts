@@ -8,7 +8,7 @@ export interface ToolResult {
   readonly callId: string
   readonly tool: string
   readonly text: string
-  readonly disposition: "ok" | "error" | "cancelled" | "skipped" | "unknown"
+  readonly disposition: "ok" | "error" | "refused" | "cancelled" | "skipped" | "unknown"
 }
 
 /** How a run's calls become rows. A hook that fails ends the run: nothing acts without its record. */

@@ -1,6 +1,7 @@
 import * as HttpApi from "@effect/platform/HttpApi"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { ActivityEvent } from "../operation/Activity.js"
+import { version } from "../operation/Version.js"
 import { BadRequest, ErrorBody, Forbidden, Internal, TooLarge, Unauthorized, Unavailable } from "./ApiError.js"
 import { ApprovalQuestions } from "./Approvals.js"
 import { CompletionChunk, Completions } from "./Completions.js"
@@ -33,5 +34,7 @@ export const Api = HttpApi.make("hermes-effect")
     ErrorBody
   ])
   .annotate(OpenApi.Title, "hermes-effect")
+  .annotate(OpenApi.Version, version)
+  .annotate(OpenApi.Servers, [{ url: "/", description: "The gateway that this was read from." }])
   .annotate(OpenApi.Transform, finish)
   .annotate(OpenApi.Description, "The agent gateway's API. Every error is `{error: {code, message, issues?}}`.")

@@ -10,6 +10,8 @@ export const ErrorBody = Schema.Struct({
   error: Schema.Struct({
     code: Schema.String,
     message: Schema.String,
+    /** The kind of error by OpenAI's names, for clients that were written for its API. */
+    type: Schema.optional(Schema.String),
     issues: Schema.optional(Schema.Array(Issue))
   })
 }).annotations({ identifier: "Error" })
@@ -22,9 +24,18 @@ export class ApiError extends Data.TaggedError("ApiError")<{
   readonly issues?: ReadonlyArray<Issue> | undefined
 }> {}
 
+const types: { readonly [status: number]: string } = {
+  401: "authentication_error",
+  403: "permission_error",
+  404: "not_found_error",
+  429: "rate_limit_error"
+}
+
+const typeOf = (status: number): string => types[status] ?? (status >= 500 ? "server_error" : "invalid_request_error")
+
 /** What is sent for an error. */
-export const bodyOf = ({ code, message, issues }: ApiError): typeof ErrorBody.Type => ({
-  error: issues === undefined ? { code, message } : { code, message, issues }
+export const bodyOf = ({ code, message, issues, status }: ApiError): typeof ErrorBody.Type => ({
+  error: { code, message, type: typeOf(status), ...(issues === undefined ? {} : { issues }) }
 })
 
 /** The schema of the errors of one status. */
@@ -32,7 +43,11 @@ export const failure = (status: number, description: string) =>
   Schema.transform(
     ErrorBody,
     Schema.declare((input): input is ApiError => input instanceof ApiError && input.status === status),
-    { strict: true, decode: ({ error }) => new ApiError({ status, ...error }), encode: bodyOf }
+    {
+      strict: true,
+      decode: ({ error: { code, issues, message } }) => new ApiError({ status, code, message, issues }),
+      encode: bodyOf
+    }
   ).annotations(HttpApiSchema.annotations({ status, description }))
 
 export const BadRequest = failure(400, "The request cannot be understood; `issues` says where.")

@@ -1,5 +1,6 @@
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as OpenApi from "@effect/platform/OpenApi"
 import { Schema } from "effect"
 import { BadGateway, Conflict, NotFound, TooMany } from "./ApiError.js"
 import { Authentication } from "./Caller.js"
@@ -18,7 +19,13 @@ const TextPart = Schema.Struct({
   text: Schema.String
 })
 
-const Content = Schema.Union(Schema.String, Schema.Array(TextPart)).annotations({ identifier: "ChatContent" })
+const Content = Schema.Union(Schema.String, Schema.Array(TextPart)).annotations({
+  identifier: "ChatContent",
+  message: (issue) =>
+    typeof issue.actual === "string" || Array.isArray(issue.actual)
+      ? { message: "", override: false }
+      : { message: "has to be a text, or a list of text parts", override: true }
+})
 type Content = typeof Content.Type
 
 /** The text of a message, its parts one below the other. */
@@ -35,7 +42,9 @@ const FunctionCall = Schema.Struct({
 })
 
 export const ChatMessage = Schema.Union(
-  Schema.Struct({ role: Schema.Literal("system", "developer"), content: Content }),
+  // One role each, so that what is wrong with a message is said of its own role alone.
+  Schema.Struct({ role: Schema.Literal("system"), content: Content }),
+  Schema.Struct({ role: Schema.Literal("developer"), content: Content }),
   Schema.Struct({ role: Schema.Literal("user"), content: Content }),
   Schema.Struct({
     role: Schema.Literal("assistant"),
@@ -51,10 +60,21 @@ export const ChatMessage = Schema.Union(
 ).annotations({ identifier: "ChatMessage" })
 export type ChatMessage = typeof ChatMessage.Type
 
-/** What is not named here is ignored, `model` too: the agent's own settings decide. */
+/** What is not named here is ignored, `model` too: the agent's own settings decide. `n` is there to be refused. */
 export const CompletionBody = Schema.Struct({
   model: Schema.optional(Schema.String),
   messages: Schema.NonEmptyArray(ChatMessage),
+  n: Schema.optional(
+    Schema.NullOr(Schema.Literal(1).annotations({ message: () => "one answer is given at a time: leave it out" }))
+  ),
+  tool_choice: Schema.optional(
+    Schema.NullOr(Schema.Literal("auto", "none")).annotations({
+      message: () => ({
+        message: "the agent uses its own tools and calls none of the client's: leave it out",
+        override: true
+      })
+    })
+  ),
   stream: Schema.optional(Schema.NullOr(Schema.Boolean)),
   stream_options: Schema.optional(
     Schema.NullOr(Schema.Struct({ include_usage: Schema.optional(Schema.NullOr(Schema.Boolean)) }))
@@ -118,7 +138,11 @@ const Models = Schema.Struct({
 
 /** The agent for programs that speak to OpenAI's chat completions. */
 export const Completions = HttpApiGroup.make("completions")
-  .add(HttpApiEndpoint.get("models", "/v1/models").addSuccess(Models))
+  .add(
+    HttpApiEndpoint.get("models", "/v1/models")
+      .addSuccess(Models)
+      .annotate(OpenApi.Summary, "The agent, as the one model there is")
+  )
   .add(
     HttpApiEndpoint.post("create", "/v1/chat/completions")
       .setHeaders(Schema.Struct({ [sessionHeader]: Schema.optional(Schema.String.pipe(Schema.maxLength(100))) }))
@@ -133,6 +157,7 @@ export const Completions = HttpApiGroup.make("completions")
           "Asks the agent, as a model",
           "The last message is the question. Without `X-Hermes-Session-Id` the request stands alone: earlier messages " +
             "are its context, and nobody can be asked for an approval. With it the session's own history goes on. " +
+            "`model`, `tools`, `max_tokens`, `temperature` and the like are ignored: the agent has its own. " +
             "`stream: true` answers with `ChatCompletionChunk`s and a final `[DONE]`.",
           "ChatCompletionChunk"
         )

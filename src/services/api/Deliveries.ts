@@ -75,11 +75,13 @@ export type TargetView = typeof TargetView.Type
 export const Deliveries = HttpApiGroup.make("deliveries")
   .add(
     HttpApiEndpoint.get("list", "/api/deliveries")
+      .annotate(OpenApi.Summary, "Messages out, newest first")
       .setUrlParams(Schema.Struct({ state: Schema.optional(DeliveryState), limit: Limit(50, 500) }))
       .addSuccess(Schema.Array(DeliveryView))
   )
   .add(
     HttpApiEndpoint.get("get", "/api/deliveries/:id")
+      .annotate(OpenApi.Summary, "One message out")
       .setPath(Schema.Struct({ id: PathText }))
       .addSuccess(DeliveryView)
       .addError(NotFound)

@@ -18,13 +18,21 @@ const events = HttpApiSchema.Text({ contentType: "text/event-stream" })
 
 /** How the gateway is, what it does and what happens in it. */
 export const Operation = HttpApiGroup.make("operation")
-  .add(HttpApiEndpoint.get("detail", "/health/detailed").addSuccess(HealthDetail))
+  .add(
+    HttpApiEndpoint.get("detail", "/health/detailed")
+      .annotate(OpenApi.Summary, "Work, platforms, model, memory and conversations of this moment")
+      .addSuccess(HealthDetail)
+  )
   .add(
     HttpApiEndpoint.get("metrics", "/metrics")
       .addSuccess(prometheus)
       .annotate(OpenApi.Summary, "Figures for Prometheus")
   )
-  .add(HttpApiEndpoint.get("status", "/api/status").addSuccess(GatewayStatus))
+  .add(
+    HttpApiEndpoint.get("status", "/api/status")
+      .annotate(OpenApi.Summary, "What `hermes status` shows")
+      .addSuccess(GatewayStatus)
+  )
   .add(
     HttpApiEndpoint.get("events", "/api/events")
       .setUrlParams(Schema.Struct({ session: Schema.optional(Schema.String) }))

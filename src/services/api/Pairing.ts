@@ -25,9 +25,9 @@ export const PairedUserView = Schema.Struct({
 /** Strangers who may write to the agent, by a code that they were shown. */
 export const PairingCodes = HttpApiGroup.make("pairing")
   .add(
-    HttpApiEndpoint.get("list", "/api/pairing").addSuccess(
-      Schema.Struct({ pending: Schema.Array(PairingRequestView), paired: Schema.Array(PairedUserView) })
-    )
+    HttpApiEndpoint.get("list", "/api/pairing")
+      .annotate(OpenApi.Summary, "Who waits to be let in, and who was")
+      .addSuccess(Schema.Struct({ pending: Schema.Array(PairingRequestView), paired: Schema.Array(PairedUserView) }))
   )
   .add(
     HttpApiEndpoint.post("approve", "/api/pairing/approve")
@@ -37,6 +37,7 @@ export const PairingCodes = HttpApiGroup.make("pairing")
   )
   .add(
     HttpApiEndpoint.post("revoke", "/api/pairing/revoke")
+      .annotate(OpenApi.Summary, "Shuts somebody out who was let in")
       .setPayload(Schema.Struct({ platform: Schema.NonEmptyString, userId: Schema.NonEmptyString }))
       .addSuccess(Schema.Struct({ revoked: Schema.Boolean }))
   )

@@ -30,6 +30,12 @@ export interface Question {
   readonly reasons: ReadonlyArray<string>
 }
 
+/** What a model is told behind a refusal. */
+export const advice = "Do not try another way to do the same; say what you wanted to do."
+
+/** A refusal as a person reads it: without what was meant for the model. */
+export const forPeople = (text: string): string => text.replace(` ${advice}`, "")
+
 /** It may not run; `cause` tells a person's refusal from silence, from an interruption and from nobody being there. */
 export class NotApproved extends Schema.TaggedError<NotApproved>()("NotApproved", {
   cause: Schema.Literal("denied", "expired", "interrupted", "nobody", "never", "unreachable"),

@@ -35,6 +35,8 @@ export const ActivityEvent = Schema.Union(
     callId: Schema.String,
     tool: Schema.String,
     ok: Schema.Boolean,
+    /** `ok`, `error`, `refused` (it was not let run), `cancelled`, `skipped` or `unknown`. */
+    disposition: Schema.optional(Schema.String),
     preview: Schema.String
   }),
   Schema.TaggedStruct("delegate.started", {

@@ -93,7 +93,7 @@ describe("a command of the model", () => {
         disposition: "ok",
         text: "HERMES_CRON_SESSION=\nHERMES_SESSION_CHAT_ID=a\nHERMES_SESSION_KEY=key:a"
       })
-      expect(b?.[0]).toMatchObject({ disposition: "error", text: expect.stringContaining("said no") })
+      expect(b?.[0]).toMatchObject({ disposition: "refused", text: expect.stringContaining("said no") })
       const { sent } = yield* Post
       expect((yield* Ref.get(sent)).map((message) => message.address.chatId).toSorted()).toEqual(["a", "b"])
     }).pipe(Effect.provide(hands))
@@ -115,7 +115,7 @@ describe("a command of the model", () => {
         yield* Turn.enter(marked)(call(`sh -c 'touch ${file}'`)),
         yield* Turn.enter(marked)(child(call(`sh -c 'touch ${file}'`)))
       ])
-        expect(rows[0]).toMatchObject({ disposition: "error", text: expect.stringContaining("Nobody is there") })
+        expect(rows[0]).toMatchObject({ disposition: "refused", text: expect.stringContaining("Nobody is there") })
       expect(existsSync(file)).toBe(false)
       const unmarked = yield* Effect.fork(Turn.enter(turn("a"))(child(call(`sh -c 'touch ${file}'`))))
       yield* question("key:a")
@@ -132,10 +132,13 @@ describe("a command of the model", () => {
       const rows: Array<ToolResult> = []
       const fiber = yield* Effect.fork(
         Turn.enter(turn("a"))(
-          run([{ id: "c", name: "terminal", arguments: JSON.stringify({ command: `sh -c 'touch ${file}; sleep 60'` }) }], {
-            advance: () => Effect.void,
-            store: (result) => Effect.sync(() => void rows.push(result))
-          })
+          run(
+            [{ id: "c", name: "terminal", arguments: JSON.stringify({ command: `sh -c 'touch ${file}; sleep 60'` }) }],
+            {
+              advance: () => Effect.void,
+              store: (result) => Effect.sync(() => void rows.push(result))
+            }
+          )
         )
       )
       yield* question("key:a")

@@ -181,7 +181,7 @@ layer(server(), { excludeTestServices: true })("chat completions", (it) => {
   it.effect("says what a request lacks", () =>
     Effect.gen(function* () {
       yield* begin
-      const bad: ReadonlyArray<readonly [unknown, string]> = [
+      const bad: ReadonlyArray<readonly [body: unknown, code: string, message?: string]> = [
         [{}, "invalid_request"],
         [{ messages: [] }, "invalid_request"],
         [{ messages: [{ role: "assistant", content: "x" }] }, "no_question"],
@@ -189,12 +189,24 @@ layer(server(), { excludeTestServices: true })("chat completions", (it) => {
         [{ messages: [user("  ")] }, "no_question"],
         [{ messages: [{ role: "system", content: "x" }] }, "no_question"],
         [{ messages: [{ role: "robot", content: "x" }] }, "invalid_request"],
-        [{ messages: "hello" }, "invalid_request"]
+        [{ messages: "hello" }, "invalid_request"],
+        [{ messages: [{ role: "user", content: "x" }], n: 2 }, "invalid_request", "n: one answer is given at a time"],
+        [
+          { messages: [{ role: "user", content: "x" }], tool_choice: "required" },
+          "invalid_request",
+          "tool_choice: the agent uses its own tools"
+        ],
+        [
+          { messages: [{ role: "user", content: 5 }] },
+          "invalid_request",
+          "messages.0.content: has to be a text, or a list of text parts"
+        ]
       ]
-      for (const [body, code] of bad) {
+      for (const [body, code, message = ""] of bad) {
         const answer = yield* ask(path, { body })
         assert.strictEqual(answer.status, 400, answer.text)
         assert.strictEqual(codeOf(answer.json), code, JSON.stringify(body))
+        assert.include(answer.text, message)
       }
       const image = yield* ask(path, {
         body: { messages: [user([{ type: "image_url", image_url: { url: "data:," } }])] }

@@ -160,6 +160,10 @@ layer(server(), { excludeTestServices: true })("Server", (it) => {
           forged
         )
       assert.strictEqual((yield* ask("/docs", { key: null, headers: { cookie: value } })).status, 200)
+      // A person without it is shown where the key is asked for; a program is told.
+      const sent = yield* ask("/docs", { key: null, headers: { accept: "text/html" } })
+      assert.deepStrictEqual([sent.status, sent.text], [200, (yield* ask("/", { key: null })).text])
+      assert.strictEqual((yield* ask("/docs", { key: null })).status, 401)
     })
   )
 

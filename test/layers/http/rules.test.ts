@@ -194,7 +194,9 @@ describe("what crosses the wire", () => {
     assert.isTrue(Either.isLeft(Schema.decodeUnknownEither(Instant)("soon")))
     assert.strictEqual(Schema.encodeSync(PathText)("a/b?c"), "a%2Fb%3Fc")
     const error = new ApiError({ status: 404, code: "not_found", message: "no" })
-    assert.deepStrictEqual(Schema.encodeSync(failure(404, ""))(error), { error: { code: "not_found", message: "no" } })
+    assert.deepStrictEqual(Schema.encodeSync(failure(404, ""))(error), {
+      error: { code: "not_found", message: "no", type: "not_found_error" }
+    })
     assert.isTrue(Either.isLeft(Schema.encodeEither(failure(400, ""))(error)))
   })
 })

@@ -55,6 +55,21 @@ describe("a terminal's view of a turn", () => {
     )
   })
 
+  test("what was refused has not failed", () => {
+    const refused: ActivityEvent = {
+      _tag: "tool.settled",
+      ...place,
+      callId: "c",
+      tool: "terminal",
+      ok: false,
+      disposition: "refused",
+      preview: "The owner said no."
+    }
+    expect(written([started, tool, refused], last("Well."))).toBe(
+      "  → terminal ls -la\n  – terminal: The owner said no.\nWell.\n"
+    )
+  })
+
   test("a helper's words stay with it, its tools are indented", () => {
     const helper = { ...place, turnId: "theirs" }
     expect(

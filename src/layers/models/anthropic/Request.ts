@@ -45,7 +45,7 @@ const blocksOf = (message: Message): { readonly role: "user" | "assistant"; read
             type: "tool_result",
             tool_use_id: wireId(message.callId),
             content: message.text,
-            ...(message.disposition === "error" ? { is_error: true } : {})
+            ...(message.disposition === "error" || message.disposition === "refused" ? { is_error: true } : {})
           }
         ]
       }

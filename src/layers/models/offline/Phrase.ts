@@ -1,6 +1,7 @@
 /** The offline assistant's words: what it is, and what tools answered (contract §7). Pure. */
 import { Option, Schema } from "effect"
 import * as JobPhrase from "./JobPhrase.js"
+import { forPeople } from "../../../services/approval/Approval.js"
 import type { Message } from "../../../services/session/Transcript.js"
 
 const setUp =
@@ -175,6 +176,8 @@ const result = (message: ToolMessage): string => {
   switch (message.disposition) {
     case "error":
       return `That did not work: ${said(message.text)}`
+    case "refused":
+      return forPeople(said(message.text))
     case "cancelled":
     case "skipped":
     case "unknown":
@@ -191,7 +194,9 @@ const result = (message: ToolMessage): string => {
       return JobPhrase.result(message.text) ?? said(message.text)
     case "search_files":
     case "session_search":
-      return message.text.trim() === "" ? "Nothing was found." : clipped(message.text)
+      return message.text.trim() === "" || /^\[no line matches in \d+ files?\]$/.test(message.text.trim())
+        ? "Nothing was found."
+        : clipped(message.text)
     default:
       return message.text.trim() === "" ? "Done." : said(message.text)
   }

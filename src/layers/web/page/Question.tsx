@@ -4,6 +4,18 @@ import type { Approval } from "./gateway.js"
 
 const time = (iso: string): string => new Date(iso).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })
 
+/** What is asked, in a sentence. */
+const asks: { readonly [tool: string]: string } = {
+  terminal: "May I run this in the terminal?",
+  write_file: "May I write this file?",
+  send_message: "May I send this?"
+}
+
+/** What stands between backticks as code. */
+const Reason = ({ text }: { readonly text: string }): VNode => (
+  <>{text.split("`").map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>
+)
+
 /** What the agent asks before it acts. */
 export const Question = (props: {
   readonly approval: Approval
@@ -18,14 +30,16 @@ export const Question = (props: {
   }
   return (
     <section class="question" aria-labelledby={`question-${id}`}>
-      <h2 id={`question-${id}`}>May I run this with {tool}?</h2>
+      <h2 id={`question-${id}`}>{asks[tool] ?? `May I use ${tool} for this?`}</h2>
       <pre tabIndex={0} aria-label="What would run">
         {subject}
       </pre>
       {reasons.length === 0 ? null : (
         <ul>
           {reasons.map((reason) => (
-            <li key={reason}>{reason}</li>
+            <li key={reason}>
+              <Reason text={reason} />
+            </li>
           ))}
         </ul>
       )}

@@ -19,8 +19,9 @@ export const SignIn = (props: {
       >
         <h1>Hermes</h1>
         <p>
-          Open the address that <code>npm start</code> printed, or paste the key here: it is the{" "}
-          <code>API_SERVER_KEY</code> in the <code>.env</code> file of the home.
+          Paste the key here: it is <code>API_SERVER_KEY</code> in the file <code>.env</code> of the gateway's home,
+          usually <code>~/.hermes-effect/.env</code>. An address with <code>#key=</code> at its end, as a terminal is
+          shown, needs none.
         </p>
         <label for="key">Key</label>
         <input

@@ -7,21 +7,24 @@ import type { Helper, Part, Tool } from "./turns.js"
 const marks = { running: "…", ok: "✓", failed: "✗", stopped: "–" } as const
 const spoken = { running: "running", ok: "done", failed: "failed", stopped: "not done" } as const
 
-const ToolRow = ({ tool }: { readonly tool: Tool }): VNode => {
+const ToolRow = ({ asks, tool }: { readonly tool: Tool; readonly asks: boolean }): VNode => {
   // What nobody looks at need not be on the page: results can be long.
   const [open, setOpen] = useState(false)
+  const waits = asks && tool.state === "running"
   return (
     <details class={`tool ${tool.state}`} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <span class="mark" aria-hidden="true">
-          {marks[tool.state]}
+          {waits ? "?" : marks[tool.state]}
         </span>
         <span class="name">{tool.tool === "" ? "tool" : tool.tool}</span>
         <span class="preview">{tool.preview}</span>
-        <span class="unseen">, {spoken[tool.state]}</span>
+        <span class="unseen">, {waits ? "waiting for your answer" : spoken[tool.state]}</span>
       </summary>
       {!open ? null : tool.result === "" ? (
-        <p class="quiet">{tool.state === "running" ? "No output yet." : "No output."}</p>
+        <p class="quiet">
+          {waits ? "It waits for your answer." : tool.state === "running" ? "No output yet." : "No output."}
+        </p>
       ) : (
         <pre tabIndex={0} aria-label="Output">
           {tool.result}
@@ -38,32 +41,33 @@ const endings: { readonly [status: string]: string } = {
   error: "failed"
 }
 
-const HelperPart = ({ helper }: { readonly helper: Helper }): VNode => (
+const HelperPart = ({ asks, helper }: { readonly helper: Helper; readonly asks: boolean }): VNode => (
   <section class="helper" aria-label={`Helper: ${helper.goal}`}>
     <p class="goal">
       <span class="name">Helper</span> {helper.goal}{" "}
       <span class="quiet">· {endings[helper.status] ?? helper.status}</span>
     </p>
-    <Parts parts={helper.parts} />
+    <Parts parts={helper.parts} asks={asks} />
   </section>
 )
 
 /** Beginnings do not move, so a part is known by its place where it has no name. */
-const PartView = ({ part }: { readonly part: Part }): VNode | null =>
+const PartView = ({ asks, part }: { readonly part: Part; readonly asks: boolean }): VNode | null =>
   part.kind === "tool" ? (
-    <ToolRow tool={part} />
+    <ToolRow tool={part} asks={asks} />
   ) : part.kind === "helper" ? (
-    <HelperPart helper={part} />
+    <HelperPart helper={part} asks={asks} />
   ) : part.text.trim() === "" ? null : (
     <Markdown text={part.text} />
   )
 
-const Parts = ({ parts }: { readonly parts: ReadonlyArray<Part> }): VNode => (
+const Parts = ({ asks, parts }: { readonly parts: ReadonlyArray<Part>; readonly asks: boolean }): VNode => (
   <>
     {parts.map((part, index) => (
       <PartView
         key={part.kind === "tool" ? part.callId : part.kind === "helper" ? part.delegationId : `words ${index}`}
         part={part}
+        asks={asks}
       />
     ))}
   </>
@@ -95,7 +99,7 @@ export class Turn extends Component<TurnProps> {
     const ending = outcome === null ? undefined : outcomes[outcome]
     return (
       <article class="message assistant" aria-label={running ? "Hermes, still working" : "Hermes"} aria-busy={running}>
-        <Parts parts={parts} />
+        <Parts parts={parts} asks={running && this.props.asks} />
         {running && !isSpeaking(parts.at(-1)) ? (
           <p class="quiet working">
             <span class="pulse" aria-hidden="true" />

@@ -227,6 +227,7 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
     } catch (error) {
       return leave(isUnauthorized(error) ? wrongKey : told(error))
     }
+    if (place.cameForDocumentation) return location.assign("/docs")
     dispatch({ type: "access", access: "unknown" })
     follow()
   }

@@ -9,6 +9,9 @@ export const takeKey = (): string | null => {
   return key
 }
 
+/** Was somebody without a key sent here from the API's documentation? */
+export const cameForDocumentation = new URLSearchParams(location.search).get("then") === "/docs"
+
 export const shown = (): string | null => read("conversation")
 
 /** Names a conversation in the address. `step`: as one that the back button leaves. */

@@ -163,7 +163,7 @@ const tool = (event: Extract<Event, { readonly _tag: "tool.started" | "tool.sett
   callId: event.callId,
   tool: event.tool,
   preview: event._tag === "tool.started" ? event.preview : "",
-  state: event._tag === "tool.started" ? "running" : event.ok ? "ok" : "failed",
+  state: event._tag === "tool.started" ? "running" : toolState(event.ok ? "ok" : (event.disposition ?? "error")),
   result: event._tag === "tool.settled" ? event.preview : ""
 })
 
@@ -219,4 +219,8 @@ export const withRows = (turn: LiveTurn, rows: ReadonlyArray<Message>): LiveTurn
 }
 
 export const toolState = (disposition: string | null): ToolState =>
-  disposition === "ok" ? "ok" : disposition === "cancelled" || disposition === "skipped" ? "stopped" : "failed"
+  disposition === "ok"
+    ? "ok"
+    : disposition === "refused" || disposition === "cancelled" || disposition === "skipped"
+      ? "stopped"
+      : "failed"

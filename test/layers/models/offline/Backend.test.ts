@@ -1,3 +1,4 @@
+import * as Approval from "../../../../src/services/approval/Approval.js"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, TestClock } from "effect"
 import * as Offline from "../../../../src/layers/models/offline/Backend.js"
@@ -172,6 +173,11 @@ describe("the offline assistant", () => {
         "```\nno such file\n```\nExit code 2."
       )
       assert.include(yield* asked("terminal", "a ``` b"), "````")
+      assert.strictEqual(
+        yield* asked("terminal", `The owner said no. It was not run. ${Approval.advice}`, "refused"),
+        "The owner said no. It was not run."
+      )
+      assert.strictEqual(yield* asked("search_files", "[no line matches in 1 file]"), "Nothing was found.")
       assert.include(yield* asked("terminal", "denied by the owner", "error"), "That did not work: denied by the owner")
       assert.include(
         yield* asked("delegate_task", JSON.stringify([{ task: 1, status: "completed", summary: "42" }])),

@@ -113,7 +113,7 @@ const person = (page: Page) => {
     answers,
     stop,
     list,
-    question: log.getByRole("region", { name: /^May I run this/ }),
+    question: log.getByRole("region", { name: /^May I / }),
     status: page.locator("header [role=status]"),
     say: async (text: string) => {
       await message.fill(text)
