@@ -1,29 +1,61 @@
 import { FileSystem } from "@effect/platform"
 import { Effect, Layer } from "effect"
-import { realpathSync } from "node:fs"
+import { readdirSync, readlinkSync, realpathSync, statSync } from "node:fs"
 import * as path from "node:path"
 import type { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
 import { CommandJudge } from "../../services/approval/CommandJudge.js"
 import * as CommandLine from "../../services/approval/CommandLine.js"
 import * as CommandVerdict from "../../services/approval/CommandVerdict.js"
 import * as ForbiddenCommand from "../../services/approval/ForbiddenCommand.js"
-import type { Homes } from "../../services/approval/ProtectedPath.js"
+import { type Homes, isSecretOfHome } from "../../services/approval/ProtectedPath.js"
+import { GatewayAddresses } from "../../services/operation/GatewayAddress.js"
 import { Settings } from "../../services/operation/Settings.js"
 import * as BashTree from "../judge/BashTree.js"
 import * as Directory from "../node/process/Directory.js"
 import * as RealPath from "../node/RealPath.js"
 
+const maxLinks = 40
+
+const linkOf = (file: string): string | null => {
+  try {
+    return readlinkSync(file)
+  } catch {
+    return null
+  }
+}
+
 /** As `RealPath.follow`, at once: a judgement looks at many words, most of which are no files. */
 const follow = (file: string): string => {
+  let links = 0
   for (let known = file, rest = ""; ;) {
     try {
       return path.join(realpathSync.native(known), rest)
     } catch {
       const parent = path.dirname(known)
+      const target = linkOf(known)
+      if (target !== null && ++links <= maxLinks) {
+        known = path.resolve(parent, target)
+        continue
+      }
       if (parent === known) return file
       rest = path.join(path.basename(known), rest)
       known = parent
     }
+  }
+}
+
+/** One of the home's secrets, when this real file is it under another name: a hard link is told by no path. */
+const secretOf = (file: string, home: string): string | null => {
+  try {
+    const info = statSync(file)
+    if (!info.isFile() || info.nlink < 2) return null
+    const same = readdirSync(home).find((name) => {
+      const secret = isSecretOfHome(name) ? statSync(path.join(home, name), { throwIfNoEntry: false }) : undefined
+      return secret?.ino === info.ino && secret.dev === info.dev
+    })
+    return same === undefined ? null : path.join(home, same)
+  } catch {
+    return null
   }
 }
 
@@ -48,6 +80,14 @@ export const layer: Layer.Layer<CommandJudge, never, FileSystem.FileSystem | Set
       const homes: Homes = { agent: yield* real(settings.home), person: yield* real(person) }
       const lists: CommandVerdict.Lists = { deny: settings.approvals.deny, allow: settings.approvals.allowlist }
 
+      /** The gateway says where it listens, which may be elsewhere than configured; without its rows that is all there is. */
+      const addresses = yield* Effect.serviceOption(GatewayAddresses)
+      const ownPort = Effect.gen(function* () {
+        if (addresses._tag === "None") return settings.apiServer.port
+        const address = yield* Effect.orElseSucceed(addresses.value.current, () => null)
+        return address === null ? settings.apiServer.port : Number(new URL(address.url).port)
+      })
+
       const unread = (
         command: string,
         around: ForbiddenCommand.Surroundings,
@@ -62,13 +102,17 @@ export const layer: Layer.Layer<CommandJudge, never, FileSystem.FileSystem | Set
 
       const look = (command: string, directory: string, cron: boolean): Effect.Effect<CommandLine.Judged> =>
         Effect.gen(function* () {
-          const around = { homes, workingDirectory: directory, port: settings.apiServer.port, cron }
+          const around = { homes, workingDirectory: directory, port: yield* ownPort, cron }
           const parse = yield* Effect.either(parser)
           if (parse._tag === "Left")
             return { found: unread(command, around, parse.left.message), commands: [], runs: [] }
           const clock = yield* Effect.clock
           const now = () => Number(clock.unsafeCurrentTimeNanos()) / 1e6
-          const options = { parse: parse.right(now), follow, late: lateAfter(decisionMillis, now) }
+          const named = (file: string): string => {
+            const known = follow(file)
+            return secretOf(known, homes.agent) ?? known
+          }
+          const options = { parse: parse.right(now), follow: named, late: lateAfter(decisionMillis, now) }
           return CommandLine.judge(command, { ...around, ...options })
         })
 

@@ -9,6 +9,7 @@ import { Settings } from "../../services/operation/Settings.js"
 import { ScriptFailed, type ScriptRequest, ScriptRefused, Scripts } from "../../services/schedule/Script.js"
 import { type HeadTail, readable } from "../../services/shell/Output.js"
 import * as Child from "./process/Child.js"
+import * as GitGuard from "./process/GitGuard.js"
 import * as Pipes from "./process/Pipes.js"
 import * as ProcessTree from "./process/ProcessTree.js"
 
@@ -92,7 +93,7 @@ const make = Effect.gen(function* () {
       const environment = yield* ChildEnvironment.make({
         home: settings.home,
         passthrough: settings.terminal.envPassthrough,
-        overrides: { [tokenName]: token }
+        overrides: { ...GitGuard.environment, [tokenName]: token }
       })
       const words = [...interpreterOf(file), file].map(quoted).join(" ")
       const fail = (

@@ -10,6 +10,7 @@ import { type HeadTail, readable } from "../../services/shell/Output.js"
 import { Shell, type ShellCommand, type ShellOutcome } from "../../services/shell/Shell.js"
 import * as Child from "./process/Child.js"
 import * as Directory from "./process/Directory.js"
+import * as GitGuard from "./process/GitGuard.js"
 import * as Pipes from "./process/Pipes.js"
 import * as ProcessTree from "./process/ProcessTree.js"
 
@@ -83,7 +84,7 @@ const make = Effect.gen(function* () {
       const environment = yield* ChildEnvironment.make({
         home: settings.home,
         passthrough: settings.terminal.envPassthrough,
-        overrides: { [tokenName]: token }
+        overrides: { ...GitGuard.environment, [tokenName]: token }
       })
       const startedAt = yield* Clock.currentTimeMillis
       const outcome = (

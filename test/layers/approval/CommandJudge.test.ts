@@ -1,12 +1,13 @@
 import { layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from "node:fs"
+import { linkSync, mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
 import { expect } from "vitest"
 import * as CommandJudgeLayer from "../../../src/layers/approval/CommandJudge.js"
 import { CommandJudge } from "../../../src/services/approval/CommandJudge.js"
-import { ambient, files, settingsLayer } from "../support/hands.js"
+import { GatewayAddress, GatewayAddresses } from "../../../src/services/operation/GatewayAddress.js"
+import { ambient, files, settings, settingsLayer } from "../support/hands.js"
 
 /** A person's home with the agent's home, keys and two projects in it, one of them reached by a link as well. */
 const person = realpathSync(mkdtempSync(path.join(tmpdir(), "judge-")))
@@ -25,6 +26,8 @@ writeFileSync(path.join(project, "a.txt"), "a")
 symlinkSync(path.join(person, "other"), path.join(project, "out"))
 symlinkSync(path.join(agent, ".env"), path.join(project, "innocent.txt"))
 symlinkSync("/nonexistent/place", path.join(project, "dangling"))
+linkSync(path.join(agent, ".env"), path.join(project, "twin"))
+symlinkSync(path.join(person, ".bashrc"), path.join(project, "start"))
 symlinkSync(path.join(person, ".ssh"), path.join(project, "keys"))
 symlinkSync("/etc", path.join(project, "systems"))
 symlinkSync(path.join(project, "src"), path.join(project, "within"))
@@ -49,10 +52,12 @@ layer(tools)("a command is judged by where its paths really lead", (it) => {
     ["cat innocent.txt", "never", "agent-secret"],
     ["cat < innocent.txt", "never", "agent-secret"],
     ["cp innocent.txt b", "never", "agent-secret"],
+    ["cat twin", "never", "agent-secret"],
     ["cat keys/id", "ask", "credentials"],
     ["echo x > keys/id", "ask", "credentials"],
     ["ls keys", "allow", null],
     ["echo x > dangling", "allow", null],
+    ["echo x > start", "ask", "start-file"],
     ["echo x > systems/hosts", "ask", "system"],
     ["rm a.txt", "allow", null],
     ["rm -r src", "ask", "recursive-delete"],
@@ -101,6 +106,29 @@ layer(tools)("a command is judged by where its paths really lead", (it) => {
       expect(yield* judge("hermes cron create 30m x", project, true)).toEqual(["never", "cron"])
       expect(yield* judge("ls $(")).toEqual(["ask", "unparsable"])
       expect(yield* judge("ls $(", project, true)).toEqual(["never", "unparsable"])
+    })
+  )
+})
+
+layer(
+  Layer.provide(
+    CommandJudgeLayer.layer,
+    Layer.mergeAll(
+      ambient({ HOME: person }),
+      settingsLayer(agent, { apiServer: { ...settings(agent).apiServer, port: 0 } }),
+      files,
+      Layer.mock(GatewayAddresses, {
+        current: Effect.succeed(
+          new GatewayAddress({ pid: 1, url: "http://127.0.0.1:4321", version: "1", startedAt: 1, state: "running" })
+        )
+      })
+    )
+  )
+)("the gateway's port is the one that it listens on", (it) => {
+  it.effect("whatever is configured", () =>
+    Effect.gen(function* () {
+      expect(yield* judge("curl -s 127.0.0.1:4321/health")).toEqual(["never", "own-port"])
+      expect(yield* judge("curl -s 127.0.0.1:4322/health")).toEqual(["allow", null])
     })
   )
 })

@@ -182,6 +182,17 @@ describe("terminal", () => {
     }).pipe(Effect.provide(layer))
   )
 
+  it.live("lets git take nothing for a repository that is not called so", () =>
+    Effect.gen(function* () {
+      execFileSync("git", ["init", "-q", "--bare", path.join(project, "bare")])
+      execFileSync("git", ["init", "-q", path.join(project, "full")])
+      expect((yield* use("terminal", { command: "git rev-parse --git-dir", workdir: "bare" })).text).toContain(
+        "cannot use bare repository"
+      )
+      expect((yield* use("terminal", { command: "git rev-parse --git-dir", workdir: "full" })).text).toContain(".git")
+    }).pipe(Effect.provide(layer))
+  )
+
   it.live("says when the time is up, and keeps what was said", () =>
     Effect.gen(function* () {
       yield* sayYes

@@ -164,11 +164,15 @@ const gitSub = (sub: string, args: ReadonlyArray<string>): ReadonlyArray<Finding
   }
 }
 
+/** What is called so is guarded against the agent's writing. */
+const isGitFolder = (folder: string): boolean => /(^|\/)\.git\/*$/.test(folder)
+
 export const git: Rule = (invocation) => {
   if (invocation.name !== "git") return none
   const texts = textsOf(invocation)
   let at = 0
   const found: Array<Finding> = []
+  let elsewhere = false
   for (; at < texts.length; at++) {
     const text = texts[at] ?? ""
     if (!text.startsWith("-")) break
@@ -178,11 +182,14 @@ export const git: Rule = (invocation) => {
       found.push(...configured(takes ? (texts[at + 1] ?? "") : text.slice(text.indexOf("=") + 1)))
     if (name === "exec-path" && text.includes("="))
       found.push(...asks("starts-command", "git is told to run another git"))
+    if (name === "git-dir")
+      elsewhere ||= !isGitFolder(takes ? (texts[at + 1] ?? "") : text.slice(text.indexOf("=") + 1))
     if (takes) at++
   }
   const sub = texts[at] ?? ""
   if (Marked.hasUnknown(sub)) return [...found, ...asks("git", "does something that is not known before it runs")]
-  return [...found, ...gitSub(sub, texts.slice(at + 1))]
+  const repository = elsewhere ? asks("starts-command", "git is told to use settings that may start a command") : none
+  return [...found, ...gitSub(sub, texts.slice(at + 1)), ...repository]
 }
 
 const metadata =
@@ -221,6 +228,10 @@ export const environment: Rule = (invocation) => {
         ? asks("environment", "makes node load other code")
         : none
     if (harmlessPath.test(name) && !/^\/(tmp|var\/tmp|dev\/shm)|^https?:/.test(text)) return none
+    if (name === "GIT_DIR" || name === "GIT_COMMON_DIR")
+      return isGitFolder(text)
+        ? none
+        : asks("environment", `\`${name}\` makes git use settings that may start a command`)
     if (startsCode.test(name)) return asks("environment", `\`${name}\` makes programs run other code`)
     return startsProgram.test(name) && !knownPrograms.test(text) && !Marked.hasUnknown(value)
       ? asks("environment", `\`${name}\` makes programs start another`)
