@@ -56,6 +56,20 @@ export function scan(log: Uint8Array): Scan | null {
   const sound = (frame: number, seed: readonly [number, number]): boolean =>
     ofThisLog(frame) && same(computed(frame, seed), stored(frameAt(frame) + 16))
 
+  /** Could one word of the frame be all that is wrong? The checksum is linear in each word (see {@link mend}). */
+  const isOneWordOff = (frame: number, from: readonly [number, number]): boolean => {
+    const [is, should] = [computed(frame, from), stored(frameAt(frame) + 16)]
+    const [x, y] = [(should[0] - is[0]) | 0, (should[1] - is[1]) | 0]
+    // For each word the errors (d·p, d·q); from the last pair of words to the first.
+    let [p, q, r, t] = [1, 1, 0, 1]
+    for (let pair = (pageSize + 8) / 8; pair > 0; pair--) {
+      if (Math.imul(x, q) === Math.imul(y, p) || Math.imul(x, t) === Math.imul(y, r)) return true
+      ;[p, q] = [(p + q) | 0, (p + 2 * q) | 0]
+      ;[r, t] = [(r + t) | 0, (r + 2 * t) | 0]
+    }
+    return false
+  }
+
   const damaged: Array<number> = []
   let seed = stored(24)
   let frame = 0
@@ -66,31 +80,53 @@ export function scan(log: Uint8Array): Scan | null {
     seed = stored(frameAt(0) + 16)
     frame = 1
   }
-  while (frame < most) {
-    if (!sound(frame, seed)) {
-      // The checksums are a chain: behind a damaged frame it goes on from what that frame, or a later one, says.
-      let next = frame + 1
-      while (next < most && next <= frame + 8 && !sound(next, stored(frameAt(next - 1) + 16))) {
-        if (next === frame + 1 && sound(next, computed(frame, seed))) break
-        next += 1
-      }
-      if (next >= most || next > frame + 8) break
-      // Both salts are others: a new log is being written over this one.
-      if (
-        view.getUint32(frameAt(frame) + 8) !== view.getUint32(salts) &&
-        view.getUint32(frameAt(frame) + 12) !== view.getUint32(salts + 4)
-      )
-        break
-      for (let bad = frame; bad < next; bad++) damaged.push(bad)
-      frame = next
+  /** Counts the commits of the sound frames from here on, and stops at the first that is not. */
+  const follow = (): number => {
+    let found = 0
+    while (frame < most && sound(frame, seed)) {
+      if (view.getUint32(frameAt(frame) + 4) !== 0) found += 1
+      seed = stored(frameAt(frame) + 16)
+      frame += 1
     }
-    if (view.getUint32(frameAt(frame) + 4) !== 0) {
-      commits += 1
-      if (damaged.length > 0) forgotten += 1
-    }
-    seed = stored(frameAt(frame) + 16)
-    frame += 1
+    return found
   }
+  commits = follow()
+  let whole = frame
+  let pending: ReadonlyArray<number> = []
+  let behind = 0
+  while (frame < most) {
+    const [gap, before] = [frame, seed]
+    // The checksums are a chain: behind a damaged frame it goes on from what that frame, or a later one, says.
+    let next = gap + 1
+    let sumDamaged = false
+    while (next < most && next <= gap + 8 && !sound(next, stored(frameAt(next - 1) + 16))) {
+      sumDamaged = next === gap + 1 && sound(next, computed(gap, before))
+      if (sumDamaged) break
+      next += 1
+    }
+    if (next >= most || next > gap + 8) break
+    // Both salts are others: a new log is being written over this one.
+    if (
+      view.getUint32(frameAt(gap) + 8) !== view.getUint32(salts) &&
+      view.getUint32(frameAt(gap) + 12) !== view.getUint32(salts + 4)
+    )
+      break
+    frame = next
+    seed = sumDamaged ? computed(gap, before) : stored(frameAt(next - 1) + 16)
+    const found = follow()
+    for (let bad = gap; bad < next; bad++) pending = [...pending, bad]
+    behind += found
+    // What processes left that died before their commits counted looks much the same: but each left one commit at most,
+    // and its first frame belongs to a chain that was written over. So this gap tells for all before it.
+    if (found < 2 && !(next === gap + 1 && (sumDamaged || isOneWordOff(gap, before)))) continue
+    damaged.push(...pending)
+    commits += behind
+    forgotten += behind
+    pending = []
+    behind = 0
+    whole = frame
+  }
+  frame = whole
   if (headerDamaged) return commits === 0 ? null : { frames: frame, damaged, forgotten: commits, headerDamaged }
   return frame === 0 ? null : { frames: frame, damaged, forgotten, headerDamaged }
 }

@@ -72,8 +72,8 @@ const remedies: { readonly [part in Fault["part"]]: string } = {
 const longLogBytes = 256 * 2 ** 20
 
 /** Every page of the database is read, in a process of its own. */
-const database = (file: string) =>
-  Effect.flatMap(Care, (worker) => worker.run(new Examine({ file }))).pipe(
+const database = (file: string, index: string) =>
+  Effect.flatMap(Care, (worker) => worker.run(new Examine({ file, index }))).pipe(
     Effect.map(({ bytes, faults, freeBytes, logBytes, messages, newer, sessions, version }) => {
       const wrong = [...new Set(faults.map((fault) => fault.part))].map((part) => {
         const said = faults.filter((fault) => fault.part === part).map((fault) => fault.detail)
@@ -139,7 +139,9 @@ const examine = Effect.gen(function* () {
     fine("home", home),
     yield* Checkup.permissions(home),
     ...(yield* configured(home, owner._tag === "Right" && owner.right !== null)),
-    ...(stored ? yield* database(path.join(home, "state.db")) : [fine("database", "none yet")]),
+    ...(stored
+      ? yield* database(path.join(home, "state.db"), path.join(home, "search.db"))
+      : [fine("database", "none yet")]),
     ...(owner._tag === "Right" ? yield* gatewayChecks(owner.right) : []),
     yield* Checkup.room(home)
   ]
@@ -159,7 +161,10 @@ const fix = (checks: ReadonlyArray<Checkup.Check>) =>
     const done = yield* withHome(
       Effect.gen(function* () {
         const repaired = has("log", "pages") ? [yield* worker.run(new Repair({ file, kept }))] : []
-        return [...repaired.flatMap(repairLines), ...(yield* worker.run(new Mend({ file })))]
+        return [
+          ...repaired.flatMap(repairLines),
+          ...(yield* worker.run(new Mend({ file, index: path.join(home, "search.db") })))
+        ]
       })
     )
     return [...shut, ...done]

@@ -35,11 +35,11 @@ export const Examination = Schema.Struct({
 })
 export type Examination = typeof Examination.Type
 
-/** Reads every page of the database, beside whoever uses it, and changes nothing. */
+/** Reads every page of the database and of its search index, beside whoever uses them, and changes nothing. */
 export class Examine extends Schema.TaggedRequest<Examine>()("Examine", {
   failure: CareFailed,
   success: Examination,
-  payload: { file: Schema.String }
+  payload: { file: Schema.String, index: Schema.String }
 }) {}
 
 export const TableReport = Schema.Struct({
@@ -78,7 +78,7 @@ export class Repair extends Schema.TaggedRequest<Repair>()("Repair", {
 export class Mend extends Schema.TaggedRequest<Mend>()("Mend", {
   failure: CareFailed,
   success: Schema.Array(Schema.String),
-  payload: { file: Schema.String }
+  payload: { file: Schema.String, index: Schema.String }
 }) {}
 
 export const Copied = Schema.Struct({

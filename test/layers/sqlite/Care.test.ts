@@ -5,6 +5,7 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
+  readFileSync,
   readdirSync,
   renameSync,
   statSync,
@@ -17,6 +18,7 @@ import * as Examination from "../../../src/layers/sqlite/care/Examination.js"
 import * as Mending from "../../../src/layers/sqlite/care/Mending.js"
 import * as Placing from "../../../src/layers/sqlite/care/Placing.js"
 import * as SqliteDatabase from "../../../src/layers/sqlite/Database.js"
+import * as SearchIndex from "../../../src/layers/sqlite/SearchIndex.js"
 import * as Repair from "../../../src/layers/sqlite/repair/Repair.js"
 import { Database } from "../../../src/services/state/Database.js"
 import * as populated from "./populated.js"
@@ -24,6 +26,10 @@ import { start } from "./processes.js"
 import { folder } from "./temporary.js"
 
 const home = Effect.map(folder, (made) => ({ home: made, file: path.join(made, "state.db") }))
+
+const indexOf = (file: string) => path.join(path.dirname(file), "search.db")
+const examine = (file: string) => Examination.examine(file, indexOf(file))
+const mend = (file: string) => Mending.mend(file, indexOf(file))
 
 const sqlite = <A>(file: string, use: (db: Sqlite.Database) => A): A => {
   const db = new Sqlite(file)
@@ -41,7 +47,7 @@ describe("an examination", () => {
       yield* populated.make(file, 5, 5)
       yield* Effect.gen(function* () {
         yield* Database
-        const found = yield* Examination.examine(file)
+        const found = yield* examine(file)
         assert.deepStrictEqual(found.faults, [])
         assert.deepInclude(found, { sessions: 5, messages: 25, newer: false })
         assert.isAbove(found.bytes, 50_000)
@@ -59,7 +65,7 @@ describe("an examination", () => {
         db.exec(`DROP INDEX sessions_parent; DROP TRIGGER turns_never_replaced; DROP TABLE home_channels;
           ALTER TABLE deliveries DROP COLUMN not_before; DELETE FROM sessions WHERE id = '${populated.sessionId(2)}'`)
       })
-      const parts = (yield* Examination.examine(file)).faults.map(({ detail, part }) => `${part}: ${detail}`)
+      const parts = (yield* examine(file)).faults.map(({ detail, part }) => `${part}: ${detail}`)
       for (const expected of [
         "sessions_parent",
         "turns_never_replaced",
@@ -72,10 +78,10 @@ describe("an examination", () => {
           parts.some((line) => line.includes(expected)),
           `${expected} in ${parts.join("; ")}`
         )
-      const done = yield* Mending.mend(file)
+      const done = yield* mend(file)
       assert.isAtLeast(done.length, 5)
-      assert.deepStrictEqual((yield* Examination.examine(file)).faults, [])
-      assert.deepStrictEqual(yield* Mending.mend(file), [])
+      assert.deepStrictEqual((yield* examine(file)).faults, [])
+      assert.deepStrictEqual(yield* mend(file), [])
       const after = populated.everything(file)
       // No message was given up: its conversation is there again.
       for (const key of before.keys()) if (key.startsWith("messages ")) assert.isTrue(after.has(key), key)
@@ -83,15 +89,36 @@ describe("an examination", () => {
     })
   )
 
+  it.scoped("finds a damaged search index, which mending takes away", () =>
+    Effect.gen(function* () {
+      const { file } = yield* home
+      yield* populated.make(file, 2, 2)
+      yield* Effect.flatMap(SearchIndex.SearchIndex, (index) => index.watermark).pipe(
+        Effect.provide(SearchIndex.layer({ file: indexOf(file) }))
+      )
+      assert.deepStrictEqual((yield* examine(file)).faults, [])
+      const half = Math.floor(statSync(indexOf(file)).size / 8_192) * 4_096
+      const image = readFileSync(indexOf(file))
+      writeFileSync(indexOf(file), image.fill(0x5a, half, half + 4_096))
+      assert.deepStrictEqual(
+        (yield* examine(file)).faults.map(({ part }) => part),
+        ["index"]
+      )
+      assert.include((yield* mend(file)).join(), "search index")
+      assert.isFalse(existsSync(indexOf(file)))
+      assert.deepStrictEqual((yield* examine(file)).faults, [])
+    })
+  )
+
   it.scoped("of what is no database, or of a newer program's, says so", () =>
     Effect.gen(function* () {
       const { file } = yield* home
       writeFileSync(file, "no database at all".repeat(500))
-      assert.isAbove((yield* Examination.examine(file)).faults.length, 0)
+      assert.isAbove((yield* examine(file)).faults.length, 0)
       const newer = `${file}.newer`
       yield* populated.make(newer, 1, 1)
       sqlite(newer, (db) => db.exec("INSERT INTO migrations (migration_id, name) VALUES (9999, 'later')"))
-      assert.isTrue((yield* Examination.examine(newer)).newer)
+      assert.isTrue((yield* examine(newer)).newer)
     })
   )
 })
@@ -186,7 +213,7 @@ describe("putting a file in another's place", () => {
       const refused = yield* Effect.flip(Effect.scoped(Layer.build(SqliteDatabase.layer({ file }))))
       assert.strictEqual(refused.reason, "damaged")
       assert.isFalse(existsSync(file))
-      assert.isAbove((yield* Examination.examine(file)).faults.length, 0)
+      assert.isAbove((yield* examine(file)).faults.length, 0)
       yield* Repair.repair(file, path.join(folder, "kept-second"))
       assert.deepStrictEqual(populated.everything(file), before)
       assert.isFalse(Placing.cutOff(file))
@@ -206,7 +233,7 @@ describe("vacuum", () => {
       assert.strictEqual(statSync(file).size, size)
       const freed = yield* Copies.vacuum(file)
       assert.isAbove(freed ?? 0, size / 2)
-      assert.deepStrictEqual((yield* Examination.examine(file)).faults, [])
+      assert.deepStrictEqual((yield* examine(file)).faults, [])
     })
   )
 })

@@ -53,7 +53,7 @@ describe("a database of an earlier version", () => {
         assert.isAbove(before.get("messages")?.length ?? 0, 0)
         yield* opened(file)
         keeps(before, file)
-        const found = yield* Examination.examine(file)
+        const found = yield* Examination.examine(file, `${file}.search`)
         assert.deepStrictEqual(found.faults, [])
         assert.strictEqual(found.version, Migrations.newest)
         // What the newest has, the next opening leaves alone.
@@ -69,7 +69,7 @@ describe("a database of an earlier version", () => {
         const file = path.join(home, `${version}.db`)
         writeFileSync(file, yield* Blank.image(version))
         yield* opened(file)
-        assert.deepStrictEqual((yield* Examination.examine(file)).faults, [], `from ${version}`)
+        assert.deepStrictEqual((yield* Examination.examine(file, `${file}.search`)).faults, [], `from ${version}`)
       }
     })
   )

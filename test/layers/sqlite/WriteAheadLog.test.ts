@@ -64,6 +64,22 @@ describe("the write-ahead log", () => {
     })
   )
 
+  it.scoped("nor are the frames of a process that died in its commit, written over by a shorter one", () =>
+    Effect.gen(function* () {
+      const { log } = killed(yield* folder)
+      const frames = WriteAheadLog.scan(log)?.frames ?? 0
+      // The last commit but one is written over the beginning of what a longer one left, whose end is still there.
+      for (let last = frames - 2; last > frames - 8; last--) {
+        const left = Uint8Array.from(log)
+        const at = 32 + last * 4_120
+        for (let byte = 0; byte < 4_120; byte += 40) left[at + byte] = (left[at + byte] ?? 0) ^ 0x3c
+        left.copyWithin(at + 4_120, log.length - 4_120)
+        const ended = left.subarray(0, at + 8_240)
+        assert.strictEqual(WriteAheadLog.scan(ended)?.forgotten ?? 0, 0)
+      }
+    })
+  )
+
   it.scoped("any byte that is flipped before the last commit is found, and mended to what was written", () =>
     Effect.gen(function* () {
       const directory = yield* folder

@@ -15,11 +15,11 @@ const failing =
 const answer = (request: CareRequest) => {
   switch (request._tag) {
     case "Examine":
-      return reply(request, Examination.examine(request.file))
+      return reply(request, Examination.examine(request.file, request.index))
     case "Repair":
       return reply(request, Repair.repair(request.file, request.kept))
     case "Mend":
-      return reply(request, Mending.mend(request.file))
+      return reply(request, Mending.mend(request.file, request.index))
     case "Backup":
       return reply(request, Copies.backup(request.file, request.to))
     case "Restore":

@@ -67,7 +67,7 @@ const nothing = { version: 0, newer: false, bytes: 0, logBytes: 0, freeBytes: 0,
 const interrupted: Fault = { part: "pages", detail: "putting another database into its place was cut off" }
 
 /** Sizes in bytes. Nothing is changed, and others may go on. */
-export const examine = (file: string): Effect.Effect<Examination, CareFailed> =>
+export const examine = (file: string, index: string): Effect.Effect<Examination, CareFailed> =>
   Effect.gen(function* () {
     if (Placing.cutOff(file)) return { ...nothing, faults: [interrupted] }
     const version = yield* doing("the examination", () => using(file, { readonly: true }, Blank.versionOf))
@@ -81,7 +81,7 @@ export const examine = (file: string): Effect.Effect<Examination, CareFailed> =>
             ? []
             : finding("schema", () => SchemaParts.missing(db, blank).map(({ detail }) => detail))),
           ...finding("references", referenceFaults(db)),
-          ...finding("index", () => SearchIndex.faults(db))
+          ...finding("index", () => SearchIndex.faults(index))
         ],
         version,
         newer: version > Migrations.newest,

@@ -14,7 +14,7 @@ import * as SearchIndex from "./SearchIndex.js"
 const longLogBytes = 16 * 2 ** 20
 
 /** Answers what was done, one line each; nothing when nothing had to be. */
-export const mend = (file: string): Effect.Effect<ReadonlyArray<string>, CareFailed> =>
+export const mend = (file: string, index: string): Effect.Effect<ReadonlyArray<string>, CareFailed> =>
   doing("mending the database", () => using(file, { readonly: true }, Blank.versionOf)).pipe(
     Effect.flatMap((version) => Blank.image(version)),
     Effect.flatMap((image) =>
@@ -41,14 +41,14 @@ export const mend = (file: string): Effect.Effect<ReadonlyArray<string>, CareFai
                 `${String(lost)} references to nothing were taken away${made > 0 ? `, and ${made} sessions made for messages that had none` : ""}`
               )
             }
-            if (SearchIndex.faults(db).length > 0) {
-              SearchIndex.forget(db)
-              done.push("the search index is made anew")
-            }
           }).immediate()
           if ((fs.statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > longLogBytes) {
             db.pragma("wal_checkpoint(TRUNCATE)")
             done.push("the write-ahead log was emptied into the database")
+          }
+          if (SearchIndex.faults(index).length > 0) {
+            SearchIndex.forget(index)
+            done.push("the search index was taken away; it is made anew from the messages")
           }
           return done
         })

@@ -11,7 +11,6 @@ import * as fs from "node:fs"
 import path from "node:path"
 import { CareFailed, type RepairReport } from "../../../services/state/Care.js"
 import * as Blank from "../care/Blank.js"
-import * as SearchIndex from "../care/SearchIndex.js"
 import * as Placing from "../care/Placing.js"
 import * as Migrations from "../Migrations.js"
 import { detailOf } from "../SqliteFailure.js"
@@ -126,7 +125,6 @@ const copyRows = (damaged: Sqlite.Database, sound: Sqlite.Database) => {
     .map((table) => salvage(damaged, sound, table))
   keepSequences(damaged, sound)
   const sessionsMade = References.mend(sound)
-  SearchIndex.forget(sound)
   for (const { sql } of triggers) sound.exec(sql)
   sound.exec("COMMIT")
   return { tables, sessionsMade }
