@@ -26,6 +26,10 @@ const timeDigits = 9
 const orderDigits = 2
 const randomDigits = 10
 
+/** What sorts before every id of a kind that is made at an instant or later, and behind all that were made before. */
+export const earliest = (kind: IdKind, millis: number): string =>
+  `${prefixes[kind]}_${base32(Math.max(0, millis), timeDigits)}`
+
 /**
  * `<prefix>_<time><order><random>`: ids of one maker sort in the order of making, also within a millisecond and when
  * the clock is set back. How hard they are to guess is up to `Random`.

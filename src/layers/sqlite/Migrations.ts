@@ -1,8 +1,10 @@
 import { SqlClient, type SqlConnection, Statement } from "@effect/sql"
 import { Cause, Effect, Schema } from "effect"
+import { detailOf } from "./SqliteFailure.js"
 import { StateUnopened } from "../../services/state/StateError.js"
 import { foundation } from "./migrations/0001_foundation.js"
 import { owners } from "./migrations/0002_owners.js"
+import { retention } from "./migrations/0003_retention.js"
 import { compaction } from "./migrations/0006_compaction.js"
 import { search } from "./migrations/0007_search.js"
 import { jobs } from "./migrations/0010_jobs.js"
@@ -13,6 +15,7 @@ import { storyIndexes } from "./migrations/0021_story_indexes.js"
 const migrations = {
   "0001_foundation": foundation,
   "0002_owners": owners,
+  "0003_retention": retention,
   "0006_compaction": compaction,
   "0007_search": search,
   "0010_jobs": jobs,
@@ -85,5 +88,5 @@ export const run = (connection: SqlConnection.Connection, file: string, upTo = n
     )
   }).pipe(
     Effect.sandbox,
-    Effect.mapError((cause) => new StateUnopened({ file, reason: "migration", detail: Cause.pretty(cause) }))
+    Effect.mapError((cause) => new StateUnopened({ file, reason: "migration", detail: detailOf(Cause.squash(cause)) }))
   )
