@@ -75,21 +75,21 @@ const longLogBytes = 256 * 2 ** 20
 const database = (file: string, index: string) =>
   Effect.flatMap(Care, (worker) => worker.run(new Examine({ file, index }))).pipe(
     Effect.map(({ bytes, faults, freeBytes, logBytes, messages, newer, sessions, version }) => {
+      if (newer)
+        return [
+          finding(
+            "database",
+            `version ${version} was written by a newer program`,
+            "update hermes-effect, or use another home"
+          )
+        ]
       const wrong = [...new Set(faults.map((fault) => fault.part))].map((part) => {
         const said = faults.filter((fault) => fault.part === part).map((fault) => fault.detail)
-        return finding(`database ${part}`, said.join("; "), newer ? "update hermes-effect" : remedies[part])
+        return finding(`database ${part}`, said.join("; "), remedies[part])
       })
       const size = `${sessions} conversations, ${messages} messages, ${megabytes(bytes)}, ${megabytes(freeBytes)} of it free`
       return [
-        newer
-          ? finding(
-              "database",
-              `version ${version} was written by a newer program`,
-              "update hermes-effect, or use another home"
-            )
-          : wrong.length > 0
-            ? finding("database", `not whole: ${size}`, "see below")
-            : fine("database", `whole: ${size}`),
+        wrong.length > 0 ? finding("database", `not whole: ${size}`, "see below") : fine("database", `whole: ${size}`),
         ...wrong,
         logBytes > longLogBytes
           ? finding(
@@ -155,17 +155,20 @@ const fix = (checks: ReadonlyArray<Checkup.Check>) =>
     const found = new Set(checks.filter((check) => !check.ok).map((check) => check.name))
     const has = (...parts: ReadonlyArray<Fault["part"]>) => parts.some((part) => found.has(`database ${part}`))
     const shut = found.has("permissions") ? yield* Checkup.shut(home) : []
-    if (!has("log", "pages", "schema", "references", "index")) return shut
+    const damaged = has("log", "pages")
+    const needed = damaged || has("schema", "references", "index") || found.has("database log size")
+    // A home without a database, or with a newer program's, has nothing that is ours to mend.
+    if (!checks.some((check) => check.name === "database log size")) return shut
     const worker = yield* Care
     const kept = yield* keeping("repair")
     const done = yield* withHome(
       Effect.gen(function* () {
-        const repaired = has("log", "pages") ? [yield* worker.run(new Repair({ file, kept }))] : []
-        return [
-          ...repaired.flatMap(repairLines),
-          ...(yield* worker.run(new Mend({ file, index: path.join(home, "search.db") })))
-        ]
+        const repaired = damaged ? [yield* worker.run(new Repair({ file, kept }))] : []
+        const mended = yield* worker.run(new Mend({ file, index: path.join(home, "search.db") }))
+        return [...repaired.flatMap(repairLines), ...mended]
       })
+    ).pipe(
+      Effect.catchTag("HomeInUse", (error) => (needed ? Effect.fail(error) : Effect.succeed<ReadonlyArray<string>>([])))
     )
     return [...shut, ...done]
   })

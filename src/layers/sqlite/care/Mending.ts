@@ -6,12 +6,20 @@ import type { CareFailed } from "../../../services/state/Care.js"
 import * as References from "../repair/References.js"
 import * as Blank from "./Blank.js"
 import { doing, using } from "./Connection.js"
+import { vacuum } from "./Copies.js"
 import { belongings } from "./Examination.js"
 import * as SchemaParts from "./Schema.js"
 import * as SearchIndex from "./SearchIndex.js"
 
 /** A log that stays longer than this although nobody uses the database is emptied. */
 const longLogBytes = 16 * 2 ** 20
+
+/** More than a quarter of the file, and worth the trouble, is free. */
+const isWasteful = (db: Sqlite.Database): boolean => {
+  const pragma = (name: string): number => Number(db.pragma(name, { simple: true }))
+  const free = pragma("freelist_count")
+  return free * 4 > pragma("page_count") && free * pragma("page_size") > 16 * 2 ** 20
+}
 
 /** Answers what was done, one line each; nothing when nothing had to be. */
 export const mend = (file: string, index: string): Effect.Effect<ReadonlyArray<string>, CareFailed> =>
@@ -50,8 +58,15 @@ export const mend = (file: string, index: string): Effect.Effect<ReadonlyArray<s
             SearchIndex.forget(index)
             done.push("the search index was taken away; it is made anew from the messages")
           }
-          return done
+          return { done, wasteful: isWasteful(db) }
         })
       })
+    ),
+    Effect.flatMap(({ done, wasteful }) =>
+      wasteful
+        ? Effect.map(vacuum(file), (freed) =>
+            freed === null ? done : [...done, `${Math.round(freed / 1e6)} MB were given back to the disk`]
+          )
+        : Effect.succeed(done)
     )
   )
