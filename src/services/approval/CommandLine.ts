@@ -131,7 +131,7 @@ export const judge = (source: string, around: Around): Judged => {
         const file = resolve(word)
         if (file !== null && Marked.isKnown(file) && runs.size < mostFiles) runs.add(file)
       }
-      const { findings: unclear, uses } = Paths.of(invocation, around.homes)
+      const { findings: unclear, uses } = Paths.of(invocation, around.homes, clean)
       const asked = isQuery(invocation) ? [] : [...Files.named(invocation), ...System.named(invocation)]
       const findings = [
         ...Hardline.rules(invocation, around.homes),
@@ -143,6 +143,7 @@ export const judge = (source: string, around: Around): Judged => {
         ...Data.environment(invocation),
         ...Windows.rules(invocation),
         ...Own.rules(invocation, { ...around, source: clean }),
+        ...Code.leaks(invocation, clean),
         ...Code.runsWritten(invocation, written, resolve),
         ...(invocation.through.includes("$(") && Data.hides(invocation)
           ? [{ verdict: "ask", rule: "decoded-text", text: "takes words from what another command decodes" } as const]

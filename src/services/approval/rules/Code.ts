@@ -49,6 +49,21 @@ const decoders = new Set(
   )
 )
 
+const uploaders = /^(curl|wget|nc|ncat|netcat|socat|telnet|http|https|xh|ssh|ftp|openssl)$/
+
+/** The environment, or a file of secrets, on its way to another machine. */
+export const leaks = (invocation: Invocation, source: string): ReadonlyArray<Finding> => {
+  if (!uploaders.test(invocation.name)) return none
+  const piped =
+    invocation.stdin.kind === "pipe" &&
+    (invocation.stdin.programs.some((program) => /^(env|printenv|set|export|declare)$/.test(program)) ||
+      /\.env\b/.test(source))
+  const given =
+    invocation.args.some(({ text }) => Marked.hasUnknown(text)) &&
+    /\$\(\s*(env|printenv|set|export -p|declare)\b|`\s*(env|printenv|set)\b|\$\([^)]*\.env\b/.test(source)
+  return piped || given ? asks("leak", "sends the environment or secrets to another machine") : none
+}
+
 const fromInput = ({ stdin }: Invocation): ReadonlyArray<Finding> => {
   if (stdin.programs.some((program) => fetchers.has(program)))
     return asks("remote-code", "runs what comes from the network")
@@ -162,6 +177,13 @@ const starts = (invocation: Invocation): ReadonlyArray<Finding> => {
   const texts = textsOf(invocation)
   const { name } = invocation
   const found = asks("starts-command", `\`${name}\` is told to start a command`)
+  const takesOrders =
+    /^(g?make|[gmn]?awk|g?sed|bc|dc|gdb|vim?|nvim|ex|ed|m4|cmake|ninja|just|task|rake|ant|gradle|ansible-playbook|expect)$/
+  if (
+    takesOrders.test(name) &&
+    invocation.args.some(({ process, text }) => process || /^\/dev\/(stdin|fd\/)/.test(text))
+  )
+    return asks("piped-code", `\`${name}\` takes its orders from another command`)
   const any = (test: RegExp): boolean => texts.some((text) => test.test(Marked.show(text)))
   switch (name) {
     case "tar":
@@ -225,7 +247,13 @@ const starts = (invocation: Invocation): ReadonlyArray<Finding> => {
       return any(/^-x/) ? found : none
     case "make":
     case "gmake":
-      return any(/^(--eval|SHELL=|\.SHELLFLAGS)/) ? found : none
+      return any(/^(--eval|SHELL=|\.SHELLFLAGS)/) ||
+        texts.some((text, at) => /^(-f|--file|--makefile)$/.test(text) && texts[at + 1] === "-")
+        ? found
+        : none
+    case "gdb":
+    case "lldb":
+      return any(/^(-{1,2}(ex|eval-command|iex|x|command|o|one-line|s|source|S)(=|$))/) ? found : none
     case "ld.so":
       return found
     case "tcpdump":

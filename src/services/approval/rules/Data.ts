@@ -63,8 +63,16 @@ const configured = (setting: string): ReadonlyArray<Finding> => {
     : none
 }
 
+const subValued: { readonly [sub: string]: ReadonlyArray<string> } = {
+  push: ["o", "push-option", "receive-pack", "repo"],
+  clean: ["e", "exclude"],
+  branch: ["u", "set-upstream-to", "contains", "merged"],
+  checkout: ["b", "B"],
+  switch: ["c", "C"]
+}
+
 const gitSub = (sub: string, args: ReadonlyArray<string>): ReadonlyArray<Finding> => {
-  const options = optionsOf(args, ["m", "message", "b", "B", "o", "push-option", "e", "exclude", "F", "C", "c", "u"])
+  const options = optionsOf(args, subValued[sub] ?? ["m", "message", "F"])
   switch (sub) {
     case "reset":
       return has({ ...options, given: options.given.filter(([name]) => name !== "h") }, "hard", "merge")

@@ -13,7 +13,7 @@ const rm: Rule = (invocation) => {
 }
 
 const worldWritable = (mode: string): boolean => {
-  if (/^[0-7]{1,4}$/.test(mode)) return (Number.parseInt(mode.slice(-1), 8) & 2) !== 0
+  if (/^[0-7]+$/.test(mode)) return (Number.parseInt(mode.slice(-1), 8) & 2) !== 0
   return mode.split(",").some((clause) => {
     const [, who = "", , perms = ""] = /^([ugoa]*)([-+=])([rwxXstugo]*)$/.exec(clause) ?? []
     return !clause.includes("-") && /[oa]/.test(who) && perms.includes("w")

@@ -24,8 +24,9 @@ export const isDisk = (file: string): boolean => diskNode.test(file)
 /** Is it the root, a folder of the system or a person's home, or all that is in one? */
 const wipes = (target: string, directory: string | null, homes: Homes): boolean => {
   if (/^(?:[A-Za-z]:[\\/]?|%[A-Za-z]+%|\$env:[A-Za-z]+)\*?$/.test(Marked.show(target))) return true
-  const file = absolute(target, directory)
+  const file = absolute(target, directory)?.replace(/^\/proc\/[^/]+\/root(?=\/|$)/, "") ?? null
   if (file === null) return false
+  if (file === "") return true
   const last = file.split("/").at(-1) ?? ""
   const all =
     last === Marked.star ||

@@ -46,7 +46,10 @@ const answers = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
   if (follows(words, /^config$/i, /^set$/i, guardedSetting))
     return nevers("config", "approvals, security and allowlists are set by the owner")
   if (!isHermes(invocation)) return none
-  if (words.some((word) => Marked.hasUnknown(word)) && follows(words, /^(approvals?|pairing|config)$/i))
+  const [first = "", second = "x"] = words.slice(words.findIndex((word) => scriptName.test(word)) + 1)
+  const guarded = /^(approvals?|pairing|config|cron|gateway)$/i
+  const surely = /^hermes/.test(invocation.name) || textsOf(invocation).some((text) => /hermes/i.test(text))
+  if ((surely && !Marked.isKnown(first)) || (guarded.test(first) && !Marked.isKnown(second)))
     return asks("hidden-command", "what it would tell the agent's gateway is not known before it runs")
   if (own.cron && follows(words, /^cron$/i, /^(create|edit)$/i))
     return nevers("cron", "a scheduled run must not create or edit jobs")
@@ -119,13 +122,13 @@ const service = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
 const identityName = /^HERMES_(SESSION|CRON|DELEGATED|UI_SESSION|KANBAN|SEND_ORIGIN|YOLO)/
 
 /** A marked tree stays marked: nothing in it takes the names away that say who it works for. */
-const identity = (invocation: Invocation): ReadonlyArray<Finding> => {
+const identity = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
   const found = nevers("identity", "hides for whom it runs")
   if (invocation.assignments.some(({ name }) => identityName.test(name))) return found
   const texts = textsOf(invocation)
   switch (invocation.name) {
     case "unset":
-      return texts.some((text) => identityName.test(text) || (Marked.hasUnknown(text) && /HERMES/.test(text)))
+      return texts.some((text) => identityName.test(text) || (Marked.hasUnknown(text) && /HERMES/.test(own.source)))
         ? found
         : none
     case "env": {
@@ -138,6 +141,8 @@ const identity = (invocation: Invocation): ReadonlyArray<Finding> => {
         texts.some((text) => scriptName.test(text) || ownName.test(text))
       return removed || clean ? found : none
     }
+    case "exec":
+      return texts.some((text) => /^-[a-z]*c/.test(text)) && texts.some((text) => ownName.test(text)) ? found : none
     case "export":
     case "declare":
     case "typeset":
@@ -162,6 +167,7 @@ const port = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
   if (watches.test(invocation.name)) return none
   const texts = [
     ...textsOf(invocation),
+    ...(networkPrograms.test(invocation.name) ? invocation.assignments.map(({ value }) => value) : []),
     ...invocation.opened.flatMap(({ target }) => (target === null ? [] : [target])),
     ...(invocation.name === ":" || invocation.stdin.text === null || !networkPrograms.test(invocation.name)
       ? []
@@ -173,7 +179,7 @@ const port = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
     (alone && (networkPrograms.test(invocation.name) || texts.some((text) => localHost.test(text))))
   )
     return nevers("own-port", `port ${own.port} is the gateway's own`)
-  return texts.some((text) => /(localhost|127\.[\d.]+|0\.0\.0\.0|\[::1?\])[:/][\d]*[\ue000-\ue003]/i.test(text)) ||
+  return texts.some((text) => /(localhost|127\.[\d.]+|0\.0\.0\.0|\[::1?\])[:/]\d*[\ue000-\ue003[{]/i.test(text)) ||
     (networkPrograms.test(invocation.name) &&
       texts.some((text) => localHost.test(text)) &&
       texts.includes(Marked.unknown))
@@ -184,7 +190,7 @@ const port = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
 const reaches = (text: string, port: number): boolean => new RegExp(`[:/,]0*${port}(?![0-9])`).test(text)
 
 export const rules = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => [
-  ...identity(invocation),
+  ...identity(invocation, own),
   ...(talks.has(invocation.name) || isQuery(invocation)
     ? none
     : [...answers(invocation, own), ...service(invocation, own)]),

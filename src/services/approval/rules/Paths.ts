@@ -2,6 +2,7 @@
 import { holdsProtected, type Homes, isInside, type Places, places, reading, writing } from "../ProtectedPath.js"
 import { has, type Invocation, isQuery, optionsOf, textsOf } from "../shell/Invocation.js"
 import * as Marked from "../shell/Marked.js"
+import { isDisk } from "./Hardline.js"
 import { absolute, asks, type Finding, nevers, none } from "./Rule.js"
 
 export type Access = "name" | "read" | "write"
@@ -32,14 +33,16 @@ const talks = new Set(
   )
 )
 const writers = new Set(
-  "tee rm unlink rmdir shred truncate touch mkdir vi vim nvim nano emacs ed ex code subl pico micro mkfifo mknod srm".split(
+  "tee rm unlink rmdir shred truncate touch mkdir vi vim nvim nano emacs ed ex code subl pico micro patch mkfifo mknod srm".split(
     " "
   )
 )
 const patterns = new Set("grep egrep fgrep zgrep rg ag ack awk gawk mawk sed gsed jq yq perl".split(" "))
 const copies = new Set("cp mv install ln rsync scp ditto".split(" "))
 const descenders = new Set(
-  "tar gtar bsdtar zip 7z 7za rar ag ack rclone restic borg duplicity rg grep egrep rsync cp scp".split(" ")
+  "tar gtar bsdtar zip 7z 7za rar ag ack rclone restic borg duplicity rg grep egrep rsync cp scp docker podman docker-compose ln".split(
+    " "
+  )
 )
 
 const gitMessage = [
@@ -74,7 +77,7 @@ const inside = (text: string): ReadonlyArray<string> => {
   const equals = text.indexOf("=")
   if (equals > 0) found.push(text.slice(equals + 1))
   for (const part of [...found]) {
-    if (part.startsWith("@")) found.push(part.slice(1))
+    if (part.startsWith("@") || part.startsWith("<")) found.push(part.slice(1))
     if (part.startsWith("file://")) found.push(part.slice(7))
     if (/^-[A-Za-z][/~.]/.test(part)) found.push(part.slice(2))
     const at = part.indexOf(":/")
@@ -91,6 +94,8 @@ const descends = (invocation: Invocation): boolean => {
   if (!descenders.has(invocation.name)) return false
   const options = optionsOf(textsOf(invocation), ["e", "f", "A", "B", "C", "m", "include", "exclude", "g", "t"])
   switch (invocation.name) {
+    case "ln":
+      return true
     case "cp":
     case "scp":
       return has(options, "r", "R", "a", "recursive", "archive")
@@ -210,6 +215,10 @@ const git = (invocation: Invocation): ReadonlyArray<Touch> => {
     return options.given.flatMap(([name, value]) =>
       /^(F|file)$/.test(name) && value !== null ? [touch("read")(value)] : []
     )
+  if (sub === "apply" || sub === "am")
+    return optionsOf(textsOf(invocation), ["directory"]).given.flatMap(([name, value]) =>
+      name === "directory" && value !== null ? [touch("write")(`${value}/.env`), touch("write")(value)] : []
+    )
   return operands.map(touch(sub === "rm" || sub === "mv" || sub === "clone" || sub === "init" ? "write" : "read"))
 }
 
@@ -254,8 +263,15 @@ const words = (invocation: Invocation): ReadonlyArray<Touch> => {
     ]
   }
   if (/^(unzip|tar|gtar|bsdtar)$/.test(name)) {
-    const { given } = optionsOf(texts, ["d", "C", "directory", "f", "file"])
+    // `tar cf x y` is `tar -cf x y`
+    const [cluster = "", ...others] = texts
+    const dashed = name !== "unzip" && /^[A-Za-z]+$/.test(cluster) ? [`-${cluster}`, ...others] : texts
+    const { given } = optionsOf(dashed, ["d", "C", "directory", "f", "file"])
+    const makes = given.some(([option]) => /^(c|r|u|create|append|update)$/.test(option)) && name !== "unzip"
     return [
+      ...given.flatMap(([option, value]) =>
+        makes && /^(f|file)$/.test(option) && value !== null ? [touch("write")(value)] : []
+      ),
       ...given.flatMap(([option, value]) =>
         /^(d|C|directory)$/.test(option) && value !== null ? [touch("write")(value), touch("read", true)(value)] : []
       ),
@@ -281,6 +297,8 @@ const shownPlace = (text: string): string => `\`${Marked.show(text)}\``
 /** Does a word with parts that are not known mean, or could it mean, one of the places? */
 const unclear = ({ access, text }: Touch, file: string | null, kinds: Places): ReadonlyArray<Finding> => {
   if (access === "name") return none
+  if (file !== null && /^\/proc\/[^/]+\/(task\/[^/]+\/)?(environ|mem|maps|auxv|fd|root|cwd)(\/|$)/.test(file))
+    return nevers("process-memory", `${shownPlace(text)} shows the secrets of a running process`)
   if (file === null || text.startsWith(Marked.unknown)) {
     const tail = (file ?? text).split("/").filter((part) => part !== "")
     const last = tail.at(-1) ?? ""
@@ -330,11 +348,28 @@ export interface Touched {
   readonly findings: ReadonlyArray<Finding>
 }
 
+const readers =
+  /^(cat|bat|less|more|head|tail|tac|nl|grep|egrep|rg|strings|base64|base32|xxd|od|hexdump|sort|awk|gawk|sed|cut|paste|cp|mv|tar|zip|curl|wget|scp|rsync|nc|ncat|openssl|gpg|dd|tee|python[\d.]*|node|perl|ruby|jq|sqlite3|vim?|nano|source|\.|ln|install|gzip|xz|split)$/
+const secretWords =
+  /hermes|HERMES_HOME|\.env\b|state\.db|\.ssh\b|\.aws\b|\.netrc|\.npmrc|\.gnupg|id_(?:rsa|ed25519|ecdsa)/
+
+/** Files that another command finds, in a line that speaks of secrets. */
+const collected = (invocation: Invocation, source: string): ReadonlyArray<Finding> => {
+  if (!readers.test(invocation.name) || !secretWords.test(source)) return none
+  const found = invocation.args.some(
+    ({ hidden, text }) => text === Marked.unknown && hidden === "comes from another command's output"
+  )
+  return found || invocation.moreOperands
+    ? asks("hidden-path", `which files \`${invocation.name}\` would touch is not known before it runs`)
+    : none
+}
+
 /** The files of a command: those that are known, and what is found about those that are not. */
-export const of = (invocation: Invocation, homes: Homes): Touched => {
+export const of = (invocation: Invocation, homes: Homes, source: string): Touched => {
   const uses: Array<PathUse> = []
   const findings: Array<Finding> = []
   const kinds = places(homes)
+  findings.push(...collected(invocation, source))
   for (const touched of [...words(invocation), ...opened(invocation)]) {
     if (touched.text === "" || uses.length > 256) continue
     const text = touched.text.startsWith("~/")
@@ -363,6 +398,8 @@ export const judge = (use: PathUse, files: ReadonlyArray<string>, homes: Homes):
     const verdict = use.access === "write" ? writing(file, homes) : reading(file, homes)
     if (verdict.verdict === "never" || (verdict.verdict === "ask" && use.access !== "name"))
       for (const reason of verdict.reasons) found.push({ verdict: verdict.verdict, ...reason })
+    if (use.access === "read" && isDisk(file))
+      found.push(...asks("disk", `\`${use.written}\` is a whole disk or the memory`))
     if (use.access === "name" || found.length > 0 || !use.descends) continue
     if (file === homes.agent)
       found.push(...nevers("agent-secret", `\`${use.written}\` holds the agent's own secrets and state`))

@@ -1,7 +1,7 @@
 /** Disks, services, processes, packages, containers, the rights of root (gateway.md 5.5). */
 import { has, type Invocation, optionsOf, textsOf, valuesOf } from "../shell/Invocation.js"
 import * as Marked from "../shell/Marked.js"
-import { asks, none, type Rule } from "./Rule.js"
+import { asks, nevers, none, type Rule } from "./Rule.js"
 
 const first = (invocation: Invocation, valued: ReadonlyArray<string> = []): string =>
   optionsOf(textsOf(invocation), valued).operands[0] ?? ""
@@ -37,6 +37,8 @@ const kill: Rule = (invocation) => {
   const texts = textsOf(invocation)
   if (texts.some((text) => /^-(9|KILL|SIGKILL)$/i.test(text)) && texts.includes("-1"))
     return asks("process", "ends every process")
+  if (texts.slice(1).includes("1") || (texts.length === 1 && texts[0] === "1"))
+    return asks("process", "ends the first process of the system")
   return invocation.moreOperands ? asks("process", "ends processes that are not named here") : none
 }
 
@@ -85,7 +87,11 @@ const container: Rule = (invocation) => {
   ]
   const options = optionsOf(textsOf(invocation), valued)
   const [verb = "", sub = ""] = options.operands
-  if (has(options, "H", "host", "context") || invocation.assignments.some(({ name }) => name === "DOCKER_HOST"))
+  if (
+    has(options, "H", "host", "context") ||
+    textsOf(invocation)[0] === "--remote" ||
+    invocation.assignments.some(({ name }) => name === "DOCKER_HOST")
+  )
     return asks("container", "works on another machine's containers")
   const destroys = /^(stop|rm|rmi|kill|prune|down|restart|remove)$/
   if (
@@ -98,7 +104,11 @@ const container: Rule = (invocation) => {
     (text) => text === "--privileged" || /^(--pid|--userns|--ipc|--net|--network)=host$/.test(text)
   ) ||
     optionsOf(textsOf(invocation), ["v", "volume", "mount"]).given.some(
-      ([name, value]) => /^(v|volume|mount)$/.test(name) && /^\/(:|$)|docker\.sock|source=\/,/.test(value ?? "")
+      ([name, value]) =>
+        /^(v|volume|mount)$/.test(name) &&
+        /^\/(etc|usr|bin|sbin|lib\w*|boot|dev|sys|proc|var|root|home|Users)?\/?(:|$)|docker\.sock|source=\/,/.test(
+          value ?? ""
+        )
     )
     ? asks("container", "starts a container with the rights of the machine")
     : none
@@ -122,6 +132,12 @@ const elevates: Rule = (invocation) => {
     return none
   return asks("sudo", `\`${invocation.name}\` runs with the rights of another user`)
 }
+
+/** The options of BSD in which `e` shows the environment of every process. */
+const ps: Rule = (invocation) =>
+  textsOf(invocation).some((text) => /^[a-zA-Z]*e[a-zA-Z]*$/.test(text) || text === "-E")
+    ? nevers("process-memory", "shows the environment of running processes, which holds their secrets")
+    : none
 
 const crontab: Rule = (invocation) => {
   const options = optionsOf(textsOf(invocation), ["u"])
@@ -175,6 +191,8 @@ export const rules: { readonly [name: string]: Rule } = {
   cipher: (invocation) =>
     textsOf(invocation).some((text) => /^\/w/i.test(text)) ? asks("disk", "wipes a disk") : none,
   diskutil: (invocation) => (/^(list|info|activity)$/i.test(first(invocation)) ? none : asks("disk", "changes a disk")),
+  ps,
+  "systemd-run": () => asks("system", "lets the system run something, apart from this run"),
   systemctl,
   service,
   "rc-service": service,
@@ -261,6 +279,7 @@ export const rules: { readonly [name: string]: Rule } = {
   gosu: elevates,
   runas: elevates,
   visudo: () => asks("sudo", "changes who may do what"),
+  chsh: () => asks("system", "changes what runs when a person logs in"),
   passwd: () => asks("system", "changes a password"),
   chpasswd: () => asks("system", "changes passwords"),
   useradd: () => asks("system", "changes the users of the system"),
@@ -311,9 +330,11 @@ const module: Rule = (invocation) => {
     : none
 }
 
+/** `pip3.11` is `pip`. */
+const ruleOf = (name: string): Rule | undefined => {
+  const known = /^pip[\d.]+$/.test(name) ? "pip" : name
+  return Object.hasOwn(rules, known) ? rules[known] : undefined
+}
+
 export const named: Rule = (invocation) =>
-  /^python/.test(invocation.name)
-    ? module(invocation)
-    : Object.hasOwn(rules, invocation.name)
-      ? (rules[invocation.name]?.(invocation) ?? none)
-      : none
+  /^python/.test(invocation.name) ? module(invocation) : (ruleOf(invocation.name)?.(invocation) ?? none)

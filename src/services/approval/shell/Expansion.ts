@@ -21,7 +21,7 @@ export interface Surroundings {
   /** Values of a variable that the line sets; null when it does not. */
   readonly valuesOf: (name: string) => ReadonlyArray<string> | null
   /** The text that a substitution gives, with marks. */
-  readonly outputOf: (script: Script) => string
+  readonly outputOf: (script: Script, reads?: boolean) => string
   readonly argumentsOf: ReadonlyArray<string> | null
 }
 
@@ -77,7 +77,7 @@ const alternatives = (piece: Piece, first: boolean, around: Surroundings): Reado
     case "Output":
       return [field(around.outputOf(piece.script).replace(/\n+$/, ""), piece.quoted)]
     case "Process":
-      for (const script of [piece.script]) around.outputOf(script)
+      around.outputOf(piece.script, piece.writes)
       return [Marked.unknown]
     case "Unknown":
       for (const script of piece.scripts) around.outputOf(script)

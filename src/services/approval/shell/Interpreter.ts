@@ -149,11 +149,13 @@ export class Interpreter {
     // Whoever names itself on the way gets an unknown value, not an endless loop.
     this.#values.set(name, [Marked.unknown])
     let values: ReadonlyArray<string> = []
-    for (const { appends, elements, value } of pending) {
+    for (const { appends, elements, expanded, value } of pending) {
       const own =
-        elements === null
-          ? Expansion.texts(value, this.#around(null, name)).map((text) => this.#plain(text))
-          : this.#elements(elements)
+        expanded === true
+          ? Expansion.fields(value, this.#around(null, name)).flatMap((fields) => fields.map(({ text }) => text))
+          : elements === null
+            ? Expansion.texts(value, this.#around(null, name)).map((text) => this.#plain(text))
+            : this.#elements(elements)
       values = appends
         ? [...values, ...values.flatMap((before) => own.map((after) => before + after)), ...own]
         : [...values, ...own]
@@ -186,18 +188,19 @@ export class Interpreter {
       agentHome: this.#options.agentHome,
       directory: this.#directory,
       valuesOf: (name) => (name === except ? (this.#values.get(name) ?? null) : this.#valuesOf(name)),
-      outputOf: (script) => this.#output(script),
+      outputOf: (script, reads) => this.#output(script, reads ?? false),
       argumentsOf: positional
     }
   }
 
   /** Runs through a substitution once and gives its text when the line tells it. */
-  #output(script: Script): string {
+  #output(script: Script, reads: boolean): string {
     const known = this.#outputs.get(script)
     if (known !== undefined) return known
     this.#outputs.set(script, Marked.unknown)
     const directory = this.#directory
-    this.#script(script, { stdin: nothing, positional: null, through: ["$("], depth: 1 })
+    const stdin: Source = reads ? { kind: "pipe", text: null, programs: [] } : nothing
+    this.#script(script, { stdin, positional: null, through: ["$("], depth: 1 })
     this.#directory = directory
     const text = StaticOutput.of(script, this.#around(null)) ?? Marked.unknown
     this.#outputs.set(script, text)

@@ -130,6 +130,10 @@ const subcommands: { readonly [name: string]: { readonly [subcommand: string]: W
   direnv: { exec: { before: 1 } },
   docker: { exec: { valued: list("e u w env user workdir env-file detach-keys"), before: 1 } },
   podman: { exec: { valued: list("e u w env user workdir env-file detach-keys"), before: 1 } },
+  "docker-compose": {
+    exec: { valued: list("e u w env user workdir index"), before: 1 },
+    run: { valued: list("e u w v p env user workdir volume name entrypoint"), before: 1 }
+  },
   kubectl: { exec: { valued: list("c n container namespace context"), before: 1 } }
 }
 
@@ -216,6 +220,24 @@ const takesNext = (cluster: string, valued: ReadonlyArray<string>): boolean => {
   return false
 }
 
+/** A place that another command's output is put into. */
+const standIn = (argument: Argument): Argument => ({
+  ...argument,
+  text: Marked.unknown,
+  hidden: "comes from another command's output"
+})
+
+/** What `xargs -I%` and `parallel` put their input in the place of. */
+const placeholder = (name: string, args: ReadonlyArray<Argument>): string | null => {
+  if (name === "parallel") return "{}"
+  if (name !== "xargs") return null
+  const at = args.findIndex((argument) => /^(-[a-zA-Z]*I|--replace)/.test(argument.text))
+  const text = args[at]?.text ?? ""
+  if (at < 0) return null
+  const inline = text.startsWith("--") ? text.split("=")[1] : text.slice(text.indexOf("I") + 1)
+  return inline === undefined || inline === "" ? (text === "--replace" ? "{}" : (args[at + 1]?.text ?? null)) : inline
+}
+
 /** `find -exec rm {} +`: each action's command. */
 const byFind = (args: ReadonlyArray<Argument>): ReadonlyArray<Peeled> => {
   const found: Array<Peeled> = []
@@ -224,7 +246,7 @@ const byFind = (args: ReadonlyArray<Argument>): ReadonlyArray<Peeled> => {
     const end = args.findIndex((argument, index) => index > at && (argument.text === ";" || argument.text === "+"))
     const command = args
       .slice(at + 1, end < 0 ? args.length : end)
-      .map((argument) => (argument.text.includes("{}") ? { ...argument, text: Marked.unknown } : argument))
+      .map((argument) => (argument.text.includes("{}") ? standIn(argument) : argument))
     if (command.length > 0) found.push({ _tag: "Command", argv: command, assignments: [], moreOperands: true })
   }
   return found
@@ -263,6 +285,11 @@ export const peel = (invocation: Invocation): ReadonlyArray<Peeled> => {
       return args.length < 2 || args[0]?.text === "-"
         ? []
         : joiningOperands(args.slice(args[0]?.text === "--" ? 1 : 0).slice(0, 1))
+    case "tmux":
+    case "screen":
+      return args
+        .filter((argument) => /\s/.test(argument.text))
+        .map((argument) => ({ _tag: "Script", text: knownText(argument.text), args: [] }))
     case "find":
     case "gfind":
       return byFind(args)
@@ -277,19 +304,28 @@ export const peel = (invocation: Invocation): ReadonlyArray<Peeled> => {
   if (Object.hasOwn(wrappers, name)) {
     const input =
       name === "xargs" && stdin.text !== null ? stdin.text.split(/[\s\0]+/).filter((word) => word !== "") : []
-    return byWrapper(wrappers[name] ?? {}, args).map((peeled) =>
-      peeled._tag === "Command" && input.length > 0
-        ? {
-            ...peeled,
-            argv: [
-              ...peeled.argv,
-              ...input.slice(0, 256).map((text) => ({ text, hidden: null, quoted: true, process: false }))
-            ]
-          }
-        : peeled
-    )
+    const place = placeholder(name, args)
+    return byWrapper(wrappers[name] ?? {}, args).map((peeled) => {
+      if (peeled._tag !== "Command") return peeled
+      const argv =
+        place === null
+          ? peeled.argv
+          : peeled.argv.map((argument) =>
+              argument.text.includes(place) && input.length === 0 ? standIn(argument) : argument
+            )
+      const more = input.slice(0, 256).map((text) => ({ text, hidden: null, quoted: true, process: false }))
+      return {
+        ...peeled,
+        argv:
+          place === null
+            ? [...argv, ...more]
+            : [...argv.filter(({ text }) => text !== place || input.length === 0), ...more]
+      }
+    })
   }
   const subcommand = args.findIndex((argument) => !argument.text.startsWith("-"))
+  if (name === "docker" && args[subcommand]?.text === "compose")
+    return peel({ ...invocation, name: "docker-compose", args: args.slice(subcommand + 1) })
   const known = Object.hasOwn(subcommands, name) ? subcommands[name] : undefined
   const wrapper = subcommand < 0 ? undefined : known?.[args[subcommand]?.text ?? ""]
   return wrapper === undefined ? [] : byWrapper(wrapper, args.slice(subcommand + 1))

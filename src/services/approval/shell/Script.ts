@@ -12,7 +12,8 @@ export type Piece =
       readonly argument: Word | null
     }
   | { readonly _tag: "Output"; readonly script: Script; readonly quoted: boolean }
-  | { readonly _tag: "Process"; readonly script: Script }
+  /** `writes`: it is a `>(…)`, which reads what the command writes into it. */
+  | { readonly _tag: "Process"; readonly script: Script; readonly writes: boolean }
   | { readonly _tag: "Unknown"; readonly quoted: boolean; readonly scripts: ReadonlyArray<Script> }
 
 export interface Word {
@@ -23,6 +24,8 @@ export interface Assignment {
   readonly name: string
   readonly appends: boolean
   readonly value: Word
+  /** A loop's: what stands for file names is expanded once for all. */
+  readonly expanded?: boolean
   /** The elements of `a=(…)`. */
   readonly elements: ReadonlyArray<Word> | null
 }

@@ -193,7 +193,7 @@ class Reader {
       case "command_substitution":
         return this.substitution(node, quoted)
       case "process_substitution":
-        return [{ _tag: "Process", script: this.script(this.within(node)) }]
+        return [{ _tag: "Process", script: this.script(this.within(node)), writes: node.children[0]?.type === ">(" }]
       case "arithmetic_expansion":
       case "subscript":
         return [{ _tag: "Unknown", quoted, scripts: this.scriptsIn(node) }]
@@ -370,6 +370,7 @@ class Reader {
               ).map((value) => ({
                 name: this.text(variable),
                 appends: false,
+                expanded: true,
                 value,
                 elements: null
               })),
