@@ -167,7 +167,8 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
       Effect.gen(function* () {
         const session = yield* sessionOf(entry)
         if (session.suspended) {
-          yield* tell(entry, Notice.sessionSuspended())
+          // once for all that wait: the last of them is answered
+          if (pending.length === 0) yield* tell(entry, Notice.sessionSuspended())
           return yield* settle(entry, "dropped", "suspended", Notice.sessionSuspended().text)
         }
         const id = Turn.TurnId.make(yield* ids.next("turn"))

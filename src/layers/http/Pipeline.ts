@@ -7,7 +7,7 @@ import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import { Cause, Effect, Metric } from "effect"
 import * as Turn from "../../fibers/Turn.js"
-import { ApiError, bodyOf, notFound } from "../../services/api/ApiError.js"
+import { ApiError, badRequest, bodyOf, notFound } from "../../services/api/ApiError.js"
 import { Settings } from "../../services/operation/Settings.js"
 import type { Authenticate } from "./Authentication.js"
 import * as Authentication from "./Authentication.js"
@@ -61,6 +61,11 @@ const unrouted = (parts: Parts, request: HttpServerRequest.HttpServerRequest) =>
   parts.authenticate.pipe(
     Effect.map(() => {
       const methods = parts.methodsOf(request.url)
+      // the router takes no path that it cannot read, whatever the method
+      if (methods.includes(request.method))
+        return failed(
+          badRequest("bad_path", "the path has a % that two hexadecimal digits of UTF-8 text do not follow")
+        )
       if (methods.length === 0)
         return failed(notFound("there is nothing at this path; /openapi.json lists what there is"))
       const allow = methods.join(", ")

@@ -3,12 +3,13 @@ import * as Command from "@effect/cli/Command"
 import { Effect, Schema } from "effect"
 import path from "node:path"
 import { Config, type Configured } from "../../services/operation/Config.js"
+import * as OwnersSetting from "../../services/operation/OwnersSetting.js"
 import { SettingIssue } from "../../services/operation/Settings.js"
 import { settled } from "./settled.js"
 import { Ended } from "./failure.js"
 import { Invocation } from "./invocation.js"
 import { answer, table } from "./output.js"
-import { isOwnersSetting, ownerOnly } from "./ownerOnly.js"
+import { ownerOnly } from "./ownerOnly.js"
 
 const Setting = Schema.Struct({
   path: Schema.String,
@@ -65,7 +66,7 @@ const set = Command.make(
   { name, value: Args.text({ name: "VALUE" }).pipe(Args.withDescription("As it would stand in config.yaml.")) },
   ({ name, value }) =>
     Effect.gen(function* () {
-      if (isOwnersSetting(name)) yield* ownerOnly(`changing ${name}`)
+      if (OwnersSetting.is(name)) yield* ownerOnly(`changing ${name}`)
       const { file, setting } = yield* Effect.provide(
         Effect.gen(function* () {
           const config = yield* Config

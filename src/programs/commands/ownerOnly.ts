@@ -13,10 +13,3 @@ export const ownerOnly = (what: string): Effect.Effect<void, Ended, Invocation> 
         )
       : Effect.void
   )
-
-const guarded = /^(?:approvals|security)\.|(?:^|\.)(?:allowed_users|allow_all_users|group_allowed_chats|allowed_hosts)$/
-/** They widen what the agent may see or do, which is an allowlist by another name. */
-const widening: ReadonlySet<string> = new Set(["terminal.env_passthrough", "agent.disabled_toolsets"])
-
-/** May only the owner change this setting? Approvals, security and every allowlist. */
-export const isOwnersSetting = (path: string): boolean => guarded.test(path) || widening.has(path)

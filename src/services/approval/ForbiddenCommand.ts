@@ -5,6 +5,7 @@
  * `hermes` command itself refuses inside a turn as well.
  */
 import * as path from "node:path/posix"
+import * as OwnersSetting from "../operation/OwnersSetting.js"
 import { allow, never, type Verdict } from "./CommandJudge.js"
 import { type Homes, isAgentSecret, isInside, isOwn, isSecretOfHome, workspaceOf } from "./ProtectedPath.js"
 
@@ -46,20 +47,21 @@ const isLauncher = (token: string): boolean => {
 }
 
 /** `words` one after the other somewhere behind the name of a program that could be ours. */
-const calls = (all: ReadonlyArray<string>, ...words: ReadonlyArray<RegExp>): boolean => {
+const calls = (
+  all: ReadonlyArray<string>,
+  ...words: ReadonlyArray<{ readonly test: (word: string) => boolean }>
+): boolean => {
   const first = all.findIndex(isLauncher)
   if (first < 0) return false
   return all.some((_, at) => at > first && words.every((word, offset) => word.test(all[at + offset] ?? "")))
 }
 
 const answers = /^(approve|deny|grants?|revoke)$/i
-const guardedSetting =
-  /^(approvals?|security)([.:]|$)|allow|command_allowlist|unauthorized_dm|dm_policy|admin|single_query_mode|unattended_mode|cron_mode/i
 
 const ownerAnswers = (all: ReadonlyArray<string>, cron: boolean): Verdict => {
   if (calls(all, /^approvals?$/i, answers)) return never("approvals", "answering approvals is for the owner")
   if (calls(all, /^pairing$/i, /^(approve|revoke)$/i)) return never("pairing", "letting people in is for the owner")
-  if (calls(all, /^config$/i, /^set$/i, guardedSetting))
+  if (calls(all, /^config$/i, /^set$/i, { test: OwnersSetting.is }))
     return never("config", "approvals, security and allowlists are set by the owner")
   if (cron && calls(all, /^cron$/i, /^(create|edit)$/i))
     return never("cron", "a scheduled run must not create or edit jobs")

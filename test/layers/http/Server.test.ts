@@ -91,6 +91,7 @@ layer(server(), { excludeTestServices: true })("Server", (it) => {
       assert.strictEqual(refusedWith(yield* ask("/there/is/nothing"), 404), "not_found")
       const wrong = yield* ask("/api/sessions", { method: "DELETE" })
       assert.strictEqual(refusedWith(wrong, 405), "method_not_allowed")
+      assert.strictEqual(refusedWith(yield* rawAsk({ path: "/api/sessions/%zz" }), 400), "bad_path")
       assert.strictEqual(wrong.headers.get("allow"), "GET, POST")
       assert.strictEqual(refusedWith(yield* ask("/health", { method: "POST", body: {} }), 405), "method_not_allowed")
     })

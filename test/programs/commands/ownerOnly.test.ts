@@ -1,24 +1,37 @@
 import { expect, test } from "vitest"
 import { all } from "../../../src/services/operation/ConfigKey.js"
-import { isOwnersSetting } from "../../../src/programs/commands/ownerOnly.js"
+import * as OwnersSetting from "../../../src/services/operation/OwnersSetting.js"
 
-test("approvals, security and every allowlist are the owner's, and nothing that the agent may set", () => {
+test("approvals, security, allowlists and where things are sent are the owner's, and nothing that the agent may set", () => {
   const paths = [...all.map((key) => key.path), "security.anything", "platforms.other.allowed_users"]
-  expect(paths.filter(isOwnersSetting).toSorted()).toEqual([
+  expect(paths.filter(OwnersSetting.is).toSorted()).toEqual([
     "agent.disabled_toolsets",
     "approvals.cron_mode",
+    "approvals.deny",
     "approvals.mode",
     "approvals.single_query_mode",
     "approvals.timeout",
     "approvals.unattended_mode",
+    "command_allowlist",
+    "cron.allow_agent_scheduling",
+    "delegation.default_toolsets",
+    "fallback_providers",
     "gateway.allow_all_users",
     "gateway.allowed_users",
+    "model.base_url",
     "platforms.api_server.allowed_hosts",
+    "platforms.api_server.host",
+    "platforms.api_server.port",
     "platforms.other.allowed_users",
     "platforms.telegram.allow_all_users",
     "platforms.telegram.allowed_users",
+    "platforms.telegram.api_root",
+    "platforms.telegram.free_response_chats",
     "platforms.telegram.group_allowed_chats",
+    "platforms.telegram.require_mention",
+    "security.allow_private_urls",
     "security.anything",
-    "terminal.env_passthrough"
+    "terminal.env_passthrough",
+    "unauthorized_dm_behavior"
   ])
 })

@@ -1,4 +1,5 @@
 /** The agent's owner, service, port and identity: the agent never speaks for them (decision 29; gateway.md 5.5 "own service"). */
+import * as OwnersSetting from "../../operation/OwnersSetting.js"
 import type { Homes } from "../ProtectedPath.js"
 import { has, type Invocation, isQuery, optionsOf, textsOf } from "../shell/Invocation.js"
 import * as Marked from "../shell/Marked.js"
@@ -31,11 +32,12 @@ const isHermes = (invocation: Invocation): boolean =>
 const wordsOf = (invocation: Invocation): ReadonlyArray<string> =>
   textsOf(invocation).filter((text) => !text.startsWith("-"))
 
-const follows = (words: ReadonlyArray<string>, ...tests: ReadonlyArray<RegExp>): boolean =>
-  words.some((_, at) => tests.every((test, offset) => test.test(words[at + offset] ?? "")))
+interface Test {
+  readonly test: (word: string) => boolean
+}
 
-const guardedSetting =
-  /^(approvals?|security)([.:]|$)|allow|command_allowlist|unauthorized_dm|dm_policy|admin|single_query_mode|unattended_mode|cron_mode/i
+const follows = (words: ReadonlyArray<string>, ...tests: ReadonlyArray<Test>): boolean =>
+  words.some((_, at) => tests.every((one, offset) => one.test(words[at + offset] ?? "")))
 
 const answers = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
   const words = wordsOf(invocation)
@@ -43,7 +45,7 @@ const answers = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
     return nevers("approvals", "answering approvals is for the owner")
   if (follows(words, /^pairing$/i, /^(approve|revoke)$/i))
     return nevers("pairing", "letting people in is for the owner")
-  if (follows(words, /^config$/i, /^set$/i, guardedSetting))
+  if (follows(words, /^config$/i, /^set$/i, { test: OwnersSetting.is }))
     return nevers("config", "approvals, security and allowlists are set by the owner")
   if (!isHermes(invocation)) return none
   const [first = "", second = "x"] = words.slice(words.findIndex((word) => scriptName.test(word)) + 1)
