@@ -1,0 +1,101 @@
+/** `/api/jobs` (contract §4): the same jobs as on every other surface. */
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Either, Layer, Redacted } from "effect"
+import * as Client from "../../../src/layers/http/Client.js"
+import { ApiServer } from "../../../src/services/api/ApiServer.js"
+import { key, server } from "./support.js"
+
+const client = (environment: Record<string, string> = {}) =>
+  Effect.flatMap(ApiServer, ({ url }) => Client.make({ url, key: Redacted.make(key), environment }))
+
+const refusal = <A, E>(self: Effect.Effect<A, E>) =>
+  Effect.map(Effect.either(self), (result) => (Either.isLeft(result) ? result.left : "done"))
+
+layer(Layer.merge(server(), FetchHttpClient.layer), { excludeTestServices: true })("/api/jobs", (it) => {
+  it.effect("makes, shows, changes, pauses, runs and removes; errors name the field", () =>
+    Effect.gen(function* () {
+      const { jobs, sessions } = yield* client()
+      const session = yield* sessions.create({ payload: { surface: "web" } })
+      const made = yield* jobs.create({
+        payload: { name: "news", schedule: "every 2h", prompt: "say: news", sessionId: session.id }
+      })
+      assert.deepInclude(made, { name: "news", words: "every 2 hours", deliver: "origin", state: "scheduled" })
+      assert.strictEqual(made.next.length, 3)
+      // The page is a platform of its own, and its chat is the conversation.
+      assert.deepStrictEqual(made.targets, [
+        { platform: "web", chatId: session.chatId ?? "", threadId: null, via: "origin" }
+      ])
+      const bad = (payload: Parameters<typeof jobs.create>[0]["payload"]) => refusal(jobs.create({ payload }))
+      assert.deepInclude(yield* bad({ schedule: "61 * * * *", prompt: "x" }), {
+        status: 400,
+        code: "schedule_invalid",
+        issues: [{ path: "schedule.minute", message: "the minute must be 0 to 59" }]
+      })
+      assert.deepInclude(yield* bad({ schedule: "1h" }), { status: 400, code: "job_invalid" })
+      assert.deepInclude(yield* bad({ name: "NEWS", schedule: "1h", prompt: "x" }), { status: 409 })
+      assert.deepInclude(yield* bad({ schedule: "1h", prompt: "x", sessionId: "ses_nobody" }), { status: 404 })
+      assert.deepInclude(yield* refusal(jobs.get({ path: { id: "nothing" } })), { status: 404, code: "job_not_found" })
+      const id = made.id
+      const edited = yield* jobs.update({ path: { id }, payload: { schedule: "weekdays at 9am", prompt: "say: more" } })
+      assert.deepInclude(edited, { words: "at 09:00, Monday through Friday", prompt: "say: more", name: "news" })
+      const paused = yield* jobs.pause({ path: { id: "news" }, payload: { reason: "holiday" } })
+      assert.deepInclude(paused, { state: "paused", stateReason: "holiday" })
+      assert.deepInclude(yield* jobs.resume({ path: { id }, payload: { at: null } }), { state: "scheduled" })
+      yield* jobs.start({ path: { id }, payload: { prompt: "only today" } })
+      assert.deepStrictEqual(yield* jobs.runs({ path: { id }, urlParams: { limit: 20 } }), [])
+      assert.deepInclude(yield* refusal(jobs.run({ path: { id: "run_99" } })), { status: 404 })
+      assert.deepStrictEqual(
+        (yield* jobs.setNote({ path: { id, key: "a/b" }, payload: { value: "1" } })).map(({ key, value }) => [
+          key,
+          value
+        ]),
+        [["a/b", "1"]]
+      )
+      assert.deepStrictEqual(yield* jobs.removeNote({ path: { id, key: "a/b" } }), { removed: true })
+      const [brief] = yield* jobs.brief({ urlParams: {} })
+      assert.deepInclude(brief, { id, name: "news" })
+      assert.notProperty(brief, "prompt")
+      assert.strictEqual((yield* jobs.remove({ path: { id } })).id, id)
+      assert.deepStrictEqual(yield* jobs.list({ urlParams: { all: "true" } }), [])
+      const preview = yield* jobs.preview({ urlParams: { schedule: "0 9 * * *", from: "2027-01-01T00:00Z", count: 2 } })
+      assert.deepInclude(preview, { words: "at 09:00, every day" })
+      assert.strictEqual(preview.next.length, 2)
+    })
+  )
+
+  it.effect("refuses a word that is not of a job", () =>
+    Effect.gen(function* () {
+      const { url } = yield* ApiServer
+      const answer = yield* Effect.promise(() =>
+        fetch(`${url}/api/jobs`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+          body: JSON.stringify({ schedule: "1h", promt: "x" })
+        })
+      )
+      assert.strictEqual(answer.status, 400)
+      assert.include(yield* Effect.promise(() => answer.text()), "promt")
+    })
+  )
+
+  it.effect("is done as the turn that asks: its chat is the origin, and a scheduled run makes none", () =>
+    Effect.gen(function* () {
+      const chat = {
+        HERMES_SESSION_PLATFORM: "telegram",
+        HERMES_SESSION_CHAT_ID: "-100",
+        HERMES_SESSION_THREAD_ID: "7",
+        HERMES_SESSION_USER_ID: "42"
+      }
+      const inside = yield* client(chat)
+      const made = yield* inside.jobs.create({ payload: { schedule: "1h", prompt: "x" } })
+      assert.deepStrictEqual(made.origin, { platform: "telegram", chatId: "-100", threadId: "7" })
+      const cron = yield* client({ ...chat, HERMES_CRON_SESSION: "1" })
+      const denied = { status: 403, code: "not_for_a_scheduled_run" }
+      assert.deepInclude(yield* refusal(cron.jobs.create({ payload: { schedule: "1h", prompt: "y" } })), denied)
+      assert.deepInclude(yield* refusal(cron.jobs.update({ path: { id: made.id }, payload: { prompt: "y" } })), denied)
+      assert.deepInclude(yield* refusal(cron.jobs.remove({ path: { id: made.id } })), denied)
+      assert.strictEqual((yield* cron.jobs.list({ urlParams: {} })).length, 1)
+    })
+  )
+})
