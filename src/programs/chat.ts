@@ -84,9 +84,20 @@ export const converse = (options: Options): Effect.Effect<void, DeskError, Dialo
         return first === undefined ? Effect.void : write(Screen.question(first, screen))
       })
 
+      /** What was begun and never used leaves nothing behind. */
+      const dropEmpty = Effect.gen(function* () {
+        if ((yield* desk.sessions.get(session.id)).messages === 0) yield* desk.sessions.remove(session.id)
+      }).pipe(Effect.catchTag("Refused", () => Effect.void))
+
       const answer = (question: Asked, text: string) =>
         Effect.gen(function* () {
-          const approve = ["y", "yes"].includes(text.trim().toLowerCase())
+          const word = text.trim().toLowerCase()
+          // A person who goes on talking has not said no.
+          if (keyboard.interactive && !["", "y", "yes", "n", "no"].includes(word)) {
+            yield* print("  Say y or n first: it waits for your answer.")
+            return yield* askNext
+          }
+          const approve = word === "y" || word === "yes"
           asked = asked.filter((other) => other !== question)
           // At a terminal the person's own Enter has ended the line.
           if (!keyboard.interactive) yield* write(`${approve ? "y" : "n"}\n`)
@@ -111,6 +122,7 @@ export const converse = (options: Options): Effect.Effect<void, DeskError, Dialo
           if (reference === "" || only === undefined) return yield* print("Say which one: /sessions lists them.")
           if (another !== undefined)
             return yield* print(`That fits several: ${found.map((each) => each.id).join(", ")}`)
+          if (running === 0 && only.id !== session.id) yield* dropEmpty
           session = only
           yield* print(`Back in "${session.title ?? session.id}" (${session.messages} messages).`)
         })
@@ -125,6 +137,7 @@ export const converse = (options: Options): Effect.Effect<void, DeskError, Dialo
               return "left"
             case "/new":
               if (running > 0) yield* dialogue.stop(session.id)
+              else yield* dropEmpty
               session = yield* dialogue.begin
               yield* print("A new conversation.")
               return "taken"
@@ -243,6 +256,7 @@ export const converse = (options: Options): Effect.Effect<void, DeskError, Dialo
       )
       while (!(yield* step));
       if (running > 0) yield* dialogue.stop(session.id)
+      else yield* dropEmpty
       if (keyboard.interactive) yield* write("\n")
     })
   )

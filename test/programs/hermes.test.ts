@@ -124,7 +124,9 @@ describe("chat without a gateway", () => {
       stdout: "```\nthere\n```\n",
       stderr: ""
     })
-    const refused = await run(["chat", "-z", "run: sh -c 'touch here; echo done'", "--home", directory], { cwd: home(".") })
+    const refused = await run(["chat", "-z", "run: sh -c 'touch here; echo done'", "--home", directory], {
+      cwd: home(".")
+    })
     expect(refused.stdout).toContain("single_query_mode")
     expect(existsSync(home("here"))).toBe(false)
   })
@@ -142,7 +144,8 @@ describe("chat without a gateway", () => {
     const directory = home("piped")
     const place = home("place")
     mkdirSync(place)
-    const input = "run: sh -c 'touch yes; echo made'\ny\nrun: sh -c 'touch no; echo made'\nn\n/bogus\n/sessions\n/exit\nnever said\n"
+    const input =
+      "run: sh -c 'touch yes; echo made'\ny\nrun: sh -c 'touch no; echo made'\nn\n/bogus\n/sessions\n/exit\nnever said\n"
     const { code, stdout } = await run(["chat", "--home", directory], { input, cwd: place })
     expect(code).toBe(0)
     expect(stdout).toContain("a job's output stays local")
@@ -151,11 +154,16 @@ describe("chat without a gateway", () => {
     expect(stdout).toContain("I don't know /bogus")
     expect([existsSync(path.join(place, "yes")), existsSync(path.join(place, "no"))]).toEqual([true, false])
     expect(await rows(directory, "SELECT text FROM messages WHERE text = 'never said'")).toEqual([])
+    // One that nothing is said in leaves nothing behind.
+    expect((await run(["chat", "--home", directory], { input: "/exit\n" })).code).toBe(0)
+    expect(await rows(directory, "SELECT id FROM sessions")).toHaveLength(1)
   })
 
   test("an open question at the end of the input is a no", async () => {
     const directory = home("unanswered")
-    const { code, stdout } = await run(["chat", "--home", directory], { input: "run: sh -c 'touch /tmp/never; date'\n" })
+    const { code, stdout } = await run(["chat", "--home", directory], {
+      input: "run: sh -c 'touch /tmp/never; date'\n"
+    })
     expect(code).toBe(0)
     expect(stdout).toContain("[y/N] n")
   })
@@ -253,6 +261,8 @@ describe("looking things up", () => {
     const wrong = await pairing("approve", "telegram", "WRONGONE")
     expect(wrong).toMatchObject({ code: 1, stdout: "" })
     expect(wrong.stderr).toContain("4 more wrong ones")
+    // Where nobody waits there is nothing to guess.
+    expect((await pairing("approve", "pigeon", "WRONGONE")).stderr).toContain("nobody waits")
     expect(await pairing("approve", "telegram", code.toLowerCase())).toMatchObject({ code: 0, stderr: "" })
     expect((await pairing("list", "--json")).stdout).toContain('"approvedAt"')
     expect(await pairing("revoke", "telegram", "99")).toMatchObject({ code: 0 })
@@ -282,7 +292,7 @@ describe("settings", () => {
     const mistaken = withConfig("mistaken", "modl:\n  name: one\nagent:\n  max_turns: -3\n")
     const checked = await run(["config", "check", "--home", mistaken])
     expect(checked.code).toBe(1)
-    expect(checked.stdout).toMatch(/^modl: .*\nagent\.max_turns: /)
+    expect(checked.stdout).toMatch(/^modl: .*it is left out\nagent\.max_turns: /)
     const broken = withConfig("broken", "model:\n  name: [one\n")
     for (const args of [["config", "check"], ["model"], ["gateway", "run", "--port", "0"]]) {
       const { code, stdout, stderr } = await run([...args, "--home", broken])

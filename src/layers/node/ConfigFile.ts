@@ -37,7 +37,7 @@ const unknown = (path: string): SettingIssue => {
   return new SettingIssue({
     path,
     problem: `no such setting${closest === null ? "" : `; did you mean ${closest}?`}`,
-    used: "nothing"
+    used: ""
   })
 }
 

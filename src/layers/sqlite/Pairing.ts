@@ -141,6 +141,11 @@ const make = Effect.gen(function* () {
     yield* database.write("pairing.locked", refuseLocked(platform))
     const code = PairingCode.normalize(typed)
     const pending = yield* open(platform, yield* Clock.currentTimeMillis)
+    // Where there is nothing to guess, a wrong name or an old code is no guess.
+    if (pending.length === 0)
+      return yield* new PairingRefused({
+        detail: `no open request on ${platform} has that code: nobody waits there to be let in; \`hermes pairing list\` shows who does`
+      })
     const hashed = yield* Effect.forEach(pending, (secret) => PairingCode.hash(code, secret.salt))
     const match = pending.find((secret, index) => PairingCode.same(secret.hash, hashed[index] ?? ""))
     const user = match === undefined ? null : yield* database.write("pairing.approve", letIn(match))

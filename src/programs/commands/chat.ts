@@ -66,7 +66,7 @@ const opening = (gateway: Gateway | null, session: SessionView): string =>
     gateway === null
       ? "No gateway runs on this home, so the agent works in this process."
       : `The agent works in the gateway at ${gateway.address.url}.`,
-    "A terminal is no chat: a job's output stays local, and jobs run only while the gateway runs."
+    "What you schedule here answers to nobody's chat: a job's output stays local (`hermes cron runs` shows it), and jobs run only while the gateway runs."
   ].join("\n")
 
 const interactive = (reference: Option.Option<string>) =>

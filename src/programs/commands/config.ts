@@ -29,6 +29,20 @@ const settingOf = ({ key, value, from }: Configured): typeof Setting.Type => ({
 
 const written = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""))
 
+/** As a person reads it in a list. */
+const plainly = (value: unknown): string =>
+  value === null || value === "" || value === undefined
+    ? "-"
+    : Array.isArray(value)
+      ? value.length === 0
+        ? "-"
+        : value.map(written).join(", ")
+      : value === true
+        ? "yes"
+        : value === false
+          ? "no"
+          : written(value)
+
 const Shown = Schema.Struct({
   file: Schema.String,
   values: Schema.Array(Setting),
@@ -41,7 +55,7 @@ const show = Command.make("show", {}, () =>
     yield* answer(Shown, { file, values: values.map(settingOf), issues }, ({ values }) => [
       ...table(
         ["setting", "value", "from"],
-        values.map((setting) => [setting.path, written(setting.value), setting.from]),
+        values.map((setting) => [setting.path, plainly(setting.value), setting.from]),
         ""
       ),
       ...(issues.length === 0 ? [] : ["", ...issues.map((issue) => issue.text)])

@@ -9,7 +9,7 @@ import { Desk } from "../../services/operation/Desk.js"
 import { desk } from "./desk.js"
 import { failed, usage } from "./failure.js"
 import * as Listed from "./listed.js"
-import { answer, table } from "./output.js"
+import { answer, moment, table } from "./output.js"
 
 /** As much as the API takes. */
 const longest = 10_000_000
@@ -39,7 +39,14 @@ const send = (target: string, text: string) =>
     yield* answer(Sent, sent, ({ delivery }) => [
       delivery.state === "sent"
         ? `Sent (${delivery.id}).`
-        : `${delivery.state} (${delivery.id})${delivery.reason === null ? "" : `: ${delivery.reason}`}`
+        : `${delivery.state} (${delivery.id})${delivery.reason === null ? "" : `: ${delivery.reason}`}`,
+      ...(delivery.state === "pending"
+        ? [
+            sent.delivery.nextAttemptAt === null
+              ? `It is tried again as soon as ${delivery.platform} is there.`
+              : `It is tried again at ${moment(sent.delivery.nextAttemptAt)} or soon after.`
+          ]
+        : [])
     ])
     if (!sent.ok)
       return yield* failed(

@@ -27,6 +27,8 @@ export const DeliveryView = Schema.Struct({
   attempts: Schema.Int,
   createdAt: Instant,
   settledAt: Schema.NullOr(Instant),
+  /** Of one that waits: when it is tried again at the earliest. */
+  nextAttemptAt: Schema.NullOr(Instant),
   reason: text,
   resendOf: text
 }).annotations({ identifier: "Delivery" })
@@ -47,6 +49,7 @@ export const deliveryView = (row: DeliveryRow): DeliveryView => ({
   attempts: row.attempts,
   createdAt: row.createdAt,
   settledAt: row.settledAt,
+  nextAttemptAt: row.state === "pending" ? row.notBefore : null,
   reason: row.reason,
   resendOf: row.resendOf
 })

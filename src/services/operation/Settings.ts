@@ -144,7 +144,7 @@ export interface SettingsShape {
 
 export class Settings extends Context.Tag("hermes/operation/Settings")<Settings, SettingsShape>() {}
 
-/** A setting that was not taken: where, what was found, and what is used instead. */
+/** A setting that was not taken: where, what was found, and what is used instead; empty where it is no setting at all. */
 export class SettingIssue extends Schema.Class<SettingIssue>("hermes/operation/SettingIssue")({
   path: Schema.String,
   problem: Schema.String,
@@ -152,7 +152,7 @@ export class SettingIssue extends Schema.Class<SettingIssue>("hermes/operation/S
 }) {
   /** On one line, for people. */
   get text(): string {
-    return `${this.path}: ${this.problem}; using ${this.used}`
+    return `${this.path}: ${this.problem}; ${this.used === "" ? "it is left out" : `using ${this.used}`}`
   }
 }
 

@@ -128,6 +128,17 @@ export const Conversation = (
     setBehind(!follows.current)
   })
 
+  // The composer grows and a phone's keyboard comes: the end stays in sight then, too.
+  useLayoutEffect(() => {
+    const element = log.current
+    if (element === null) return
+    const watcher = new ResizeObserver(() => {
+      if (follows.current) element.scrollTop = element.scrollHeight
+    })
+    watcher.observe(element)
+    return () => watcher.disconnect()
+  }, [])
+
   const earlier = async (): Promise<void> => {
     if (fetching.current) return
     fetching.current = true
