@@ -272,8 +272,14 @@ const make = Effect.gen(function* () {
       return wrong
     })
 
-  /** Looks through the messages above an id themselves, newest first. */
-  const scan = (into: Collector, options: SearchOptions, query: SearchQuery.SearchQuery, above: number) =>
+  /** Looks through the messages above an id themselves, newest first; `within` words too. */
+  const scan = (
+    into: Collector,
+    options: SearchOptions,
+    query: SearchQuery.SearchQuery,
+    above: number,
+    within: boolean
+  ) =>
     Effect.gen(function* () {
       const hints = SearchQuery.rarest(query)
       // LIKE knows the letters A to Z in both sizes only: texts and words with others are compared here.
@@ -299,8 +305,10 @@ const make = Effect.gen(function* () {
         })
         for (const message of rows) {
           const text = textOf(message)
-          if (!SearchQuery.matches(query, SearchText.words(text))) continue
-          into.add(hitOf(message, SearchText.snippet(text, shown, false) ?? SearchText.beginning(text)))
+          const answers = within
+            ? SearchQuery.matchesWithin(query, text)
+            : SearchQuery.matches(query, SearchText.words(text))
+          if (answers) into.add(hitOf(message, SearchText.snippet(text, shown, within) ?? SearchText.beginning(text)))
         }
         const cut = likely !== null && rows.length === options.limit * 8
         below = cut ? (rows.at(-1)?.id ?? from + 1) : from + 1
@@ -325,7 +333,7 @@ const make = Effect.gen(function* () {
           (SearchQuery.matches(query, SearchText.words(text)) ? SearchText.beginning(text) : null)
         )
       }
-      yield* scan(into, options, query, watermark.id)
+      yield* scan(into, options, query, watermark.id, false)
       if (options.sort === "relevance") {
         const ids = yield* index.best(match, Math.min(1_000, options.limit * 10))
         for (let from = 0; from < ids.length && !into.isFull(); from += options.limit)
@@ -343,7 +351,9 @@ const make = Effect.gen(function* () {
         yield* Effect.logWarning("the search index names messages that do not answer; it is made anew")
         yield* index.clear
       }
-      const grams = into.hits.length > 0 ? null : SearchQuery.toGrams(query)
+      if (into.hits.length > 0) return
+      yield* scan(into, options, query, watermark.id, true)
+      const grams = SearchQuery.toGrams(query)
       if (grams !== null)
         yield* take(
           into,
@@ -365,7 +375,12 @@ const make = Effect.gen(function* () {
       const into = collector(options.limit)
       yield* usable(false).pipe(
         Effect.flatMap((watermark) => withIndex(into, options, query, words, watermark)),
-        Effect.catchTag("IndexUnusable", () => scan(into, options, query, 0))
+        Effect.catchTag("IndexUnusable", () =>
+          Effect.zipRight(
+            scan(into, options, query, 0, false),
+            Effect.suspend(() => (into.hits.length > 0 ? Effect.void : scan(into, options, query, 0, true)))
+          )
+        )
       )
       return into.hits
     }),

@@ -92,12 +92,11 @@ export const toGrams = (query: SearchQuery): string | null => {
   return groups.length === 0 || groups.includes(null) ? null : groups.join(" OR ")
 }
 
-/** Does a text have the words within its own? */
+/** Does a text have the words within its own? A phrase stays one: its words have to be there as they are. */
 export const matchesWithin = (query: SearchQuery, text: string): boolean => {
   const whole = SearchText.folded(text)
-  return query.alternatives.some(
-    ({ all, none }) =>
-      all.every(({ words }) => words.every((word) => whole.includes(word))) &&
-      !none.some(({ words }) => words.every((word) => whole.includes(word)))
-  )
+  const found = SearchText.words(text)
+  const has = (phrase: SearchText.Phrase): boolean =>
+    phrase.words.length === 1 ? whole.includes(phrase.words[0]) : SearchText.contains(found, phrase)
+  return query.alternatives.some(({ all, none }) => all.every(has) && !none.some(has))
 }

@@ -162,6 +162,49 @@ layer(server(), { excludeTestServices: true })("sessions", (it) => {
     })
   )
 
+  it.effect("are found by what was said, put away, pinned, exported, imported and pruned", () =>
+    Effect.gen(function* () {
+      const play = yield* begin
+      const session = yield* create()
+      play.act = ({ end }) => end("The heron stands in the reeds.")
+      yield* eventsOf(session.id, { text: "where is the heron?" })
+      const hits = (yield* ask("/api/sessions/search?q=heron")).json as ReadonlyArray<Record<string, unknown>>
+      assert.isTrue(hits.some(({ snippet }) => snippet === "The >>>heron<<< stands in the reeds."))
+      assert.deepStrictEqual((yield* ask("/api/sessions/search?q=%22%2A%28NOT")).json, [])
+      assert.strictEqual((yield* ask("/api/sessions/search?q=x&limit=0")).status, 400)
+
+      const put = (body: object) => ask(`/api/sessions/${session.id}`, { method: "PATCH", body })
+      const listed = (query: string) =>
+        Effect.map(ask(`/api/sessions?limit=500${query}`), ({ json }) =>
+          (json as ReadonlyArray<{ readonly id: string }>).some(({ id }) => id === session.id)
+        )
+      yield* put({ archived: true, pinned: true })
+      assert.deepStrictEqual(
+        [yield* listed(""), yield* listed("&archived=true"), yield* listed("&pinned=true")],
+        [false, true, true]
+      )
+      yield* put({ archived: false })
+      assert.isTrue(yield* listed(""))
+
+      const exported = (yield* ask(`/api/sessions/${session.id}/export`)).json as { readonly messages: unknown }
+      assert.deepStrictEqual((yield* ask("/api/sessions/import", { body: exported })).json, { outcome: "present" })
+      yield* ask("/api/sessions/prune", { body: { olderThanDays: 0 } })
+      assert.strictEqual((yield* ask(`/api/sessions/${session.id}`)).status, 200)
+      yield* ask(`/api/sessions/${session.id}`, { method: "DELETE" })
+      assert.deepStrictEqual((yield* ask("/api/sessions/search?q=heron")).json, [])
+      assert.deepStrictEqual((yield* ask("/api/sessions/import", { body: exported })).json, { outcome: "imported" })
+      assert.strictEqual((yield* ask("/api/sessions/search?q=heron")).status, 200)
+      const again = (yield* ask(`/api/sessions/${session.id}/export`)).json as { readonly messages: unknown }
+      const texts = ({ messages }: { readonly messages: unknown }) =>
+        (messages as ReadonlyArray<{ readonly text: string }>).map(({ text }) => text)
+      assert.deepStrictEqual(texts(again), texts(exported))
+      assert.strictEqual((yield* ask("/api/sessions/none/export")).status, 404)
+      assert.deepInclude((yield* ask(`/api/sessions/${session.id}/compress`, { body: {} })).json as object, {
+        outcome: "nothing_to_do"
+      })
+    })
+  )
+
   it.effect("pass every piece of a long answer on, in order", () =>
     Effect.gen(function* () {
       const play = yield* begin

@@ -100,7 +100,9 @@ describe("search", () => {
         }
         expect(yield* state).toBe("current")
         // Within a word, when no whole word answers.
+        yield* append(id, [user("and unindexedish")])
         expect(yield* found("isbo")).toEqual(["The Café in L>>>isbo<<<n opens at nine"])
+        expect(yield* found("dexedi")).toEqual(["and unin>>>dexedi<<<sh"])
       })
     )
 
