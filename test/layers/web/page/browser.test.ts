@@ -309,6 +309,65 @@ if (Stage.browserPath === null && !required) {
       )
 
       it(
+        "makes a job, shows when it comes while that is typed, runs it and shows what came of it",
+        async () => {
+          const me = await enter()
+          const { page } = me
+          await me.say("say hello")
+          await me.reads("hello")
+          await me.list.getByRole("button", { name: "Jobs and reminders" }).click()
+          await page.getByText("No jobs yet").waitFor()
+          await page.getByRole("button", { name: "New job" }).click()
+          const form = page.getByRole("form", { name: "New job" })
+          const when = form.getByLabel("When", { exact: true })
+          assert.isTrue(await me.hasFocus(when))
+          await when.fill("61 * * * *")
+          await form.getByText("the minute must be 0 to 59").waitFor()
+          tabs.at(-1)?.forgive()
+          await when.fill("weekdays at 9am")
+          await form.getByText("at 09:00, Monday through Friday").waitFor()
+          assert.strictEqual(await form.getByRole("list", { name: "Next runs" }).getByRole("listitem").count(), 3)
+          await form.getByLabel("What is to be done").fill("wish me a good morning")
+          await form.getByLabel("Name", { exact: true }).fill("morning")
+          await picture(page, "job-editor")
+          await isAccessible(page)
+          await form.getByRole("button", { name: "Save" }).click()
+          await page.getByRole("heading", { name: "morning" }).waitFor()
+          await page.getByRole("button", { name: "Run now" }).click()
+          const runs = page.getByRole("region", { name: "Runs" })
+          await runs.getByText(/^ok · asked for/).waitFor()
+          await runs.getByRole("button").first().click()
+          await runs.getByLabel("What it said").getByText("wish me a good morning").first().waitFor()
+          await picture(page, "job")
+          await isAccessible(page)
+          // It is told apart from conversations by its address, and found again.
+          await page.reload()
+          await page
+            .getByRole("region", { name: "Jobs" })
+            .getByRole("button", { name: /^morning/ })
+            .click()
+          await page.getByRole("button", { name: "Pause" }).click()
+          await page.getByText("It is paused").waitFor()
+          await page.getByRole("button", { name: "Edit" }).click()
+          await page.getByLabel("When", { exact: true }).fill("every 2h")
+          await page.getByRole("form").getByText("every 2 hours").waitFor()
+          await page.getByRole("button", { name: "Save" }).click()
+          await page.getByRole("button", { name: "Resume" }).click()
+          await page.getByRole("list", { name: "Next runs" }).waitFor()
+          await page.getByRole("button", { name: "Remove …" }).click()
+          await page.getByRole("button", { name: "Remove", exact: true }).click()
+          await page.getByText("No jobs yet").waitFor()
+          // Its answer stands in the conversation that was open when it was made.
+          await me.list
+            .getByRole("button", { name: /say hello|Conversation of/ })
+            .first()
+            .click()
+          await me.log.getByText("wish me a good morning").first().waitFor()
+        },
+        patience
+      )
+
+      it(
         "goes on where it is when it is opened in the middle of an answer",
         async () => {
           const me = await enter()
