@@ -176,6 +176,8 @@ describe("compaction", () => {
           })
           const order = yield* Ref.make<ReadonlyArray<string>>([])
           const running = yield* Effect.fork(compact(id))
+          // It has read what is there: what comes from now on is not in its summary.
+          yield* settled
           const speakers = yield* Effect.forEach(arrivals, (at, index) =>
             Effect.fork(
               Effect.sleep(at).pipe(
