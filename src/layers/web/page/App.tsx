@@ -3,13 +3,14 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks"
 import { compose, fromRows, type Groups } from "./blocks.js"
 import { Composer } from "./Composer.js"
 import { Conversation } from "./Conversation.js"
+import { Deliveries } from "./Deliveries.js"
 import type { Desk } from "./desk.js"
 import type { Session } from "./gateway.js"
 import { MenuIcon, MoreIcon } from "./Icons.js"
 import { Jobs } from "./Jobs.js"
 import { Options } from "./Options.js"
 import * as place from "./place.js"
-import { SessionList, titleOf } from "./SessionList.js"
+import { sectionTitles, SessionList, titleOf } from "./SessionList.js"
 import { SignIn } from "./SignIn.js"
 import { currentSession, type State } from "./state.js"
 import { type Store, useStore } from "./store.js"
@@ -46,21 +47,21 @@ export const App = ({ store, desk }: { readonly store: Store; readonly desk: Des
   const state = useStore(store)
   const [menu, setMenu] = useState(false)
   const [options, setOptions] = useState(false)
-  const [jobs, setJobs] = useState(place.isJobs)
+  const [section, setSection] = useState(place.section)
   const menuButton = useRef<HTMLButtonElement>(null)
   const session = currentSession(state)
   const { blocks, busy } = useBlocks(state)
   const connection = state.access === "unknown" && state.connection === "open" ? "connecting" : state.connection
-  const title = jobs ? "Jobs and reminders" : session === null ? "New conversation" : titleOf(session)
+  const title = section !== null ? sectionTitles[section] : session === null ? "New conversation" : titleOf(session)
 
   useEffect(() => desk.start(), [desk])
 
   const unread = state.sessions.filter(({ unread, id }) => unread && id !== state.current).length
   useEffect(() => {
-    document.title = `${unread === 0 ? "" : `(${unread}) `}${session === null && !jobs ? "" : `${title} · `}Hermes`
-  }, [unread, session, title, jobs])
+    document.title = `${unread === 0 ? "" : `(${unread}) `}${session === null && section === null ? "" : `${title} · `}Hermes`
+  }, [unread, session, title, section])
 
-  useEffect(() => place.onChange(() => setJobs(place.isJobs())), [])
+  useEffect(() => place.onChange(() => setSection(place.section())), [])
 
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
@@ -68,24 +69,24 @@ export const App = ({ store, desk }: { readonly store: Store; readonly desk: Des
       if (menu) {
         setMenu(false)
         menuButton.current?.focus()
-      } else if (busy && !jobs) void desk.stop()
+      } else if (busy && section === null) void desk.stop()
     }
     window.addEventListener("keydown", onKey)
     return () => window.removeEventListener("keydown", onKey)
-  }, [menu, options, busy, jobs, desk])
+  }, [menu, options, busy, section, desk])
 
   const open = (id: string | null): void => {
     setMenu(false)
-    place.leaveJobs()
-    setJobs(false)
+    place.showSection(null)
+    setSection(null)
     void desk.open(id)
     if (id === null) focusComposer()
   }
 
-  const openJobs = (): void => {
+  const openSection = (wanted: place.Section): void => {
     setMenu(false)
-    place.showJobs()
-    setJobs(true)
+    place.showSection(wanted)
+    setSection(wanted)
   }
 
   if (state.access === "out") return <SignIn problem={state.problem} onKey={desk.signIn} />
@@ -113,7 +114,7 @@ export const App = ({ store, desk }: { readonly store: Store; readonly desk: Des
         <p class={`connection ${connection}`} role="status">
           {connections[connection]}
         </p>
-        {session === null || jobs ? null : (
+        {session === null || section !== null ? null : (
           <button
             type="button"
             class="icon"
@@ -133,11 +134,15 @@ export const App = ({ store, desk }: { readonly store: Store; readonly desk: Des
           asking={asking}
           onOpen={open}
           onSearch={desk.search}
-          jobsShown={jobs}
-          onJobs={openJobs}
+          section={section}
+          onSection={openSection}
         />
       </aside>
-      {jobs ? (
+      {section === "deliveries" ? (
+        <main>
+          <Deliveries ready={state.access === "in"} />
+        </main>
+      ) : section === "jobs" ? (
         <main>
           <Jobs sessions={state.sessions} current={state.current} ready={state.access === "in"} onOpen={open} />
         </main>

@@ -1,6 +1,7 @@
 import type { VNode } from "preact"
 import { useEffect, useState } from "preact/hooks"
 import type { SearchHit, Session } from "./gateway.js"
+import type { Section } from "./place.js"
 
 const when = (iso: string): string => {
   const date = new Date(iso)
@@ -30,6 +31,11 @@ const facts = (session: Session, working: boolean, asking: boolean): string => {
   ]
     .filter((fact) => fact !== null)
     .join(" · ")
+}
+
+export const sectionTitles: { readonly [S in Section]: string } = {
+  jobs: "Jobs and reminders",
+  deliveries: "Messages sent"
 }
 
 /** Typing is over when nothing was typed for so long. */
@@ -104,8 +110,8 @@ export const SessionList = (props: {
   /** Null: a new one. */
   readonly onOpen: (id: string | null) => void
   readonly onSearch: (words: string) => Promise<ReadonlyArray<SearchHit> | null>
-  readonly jobsShown: boolean
-  readonly onJobs: () => void
+  readonly section: Section | null
+  readonly onSection: (section: Section) => void
 }): VNode => {
   const { words, setWords, hits, isSearching } = useSearch(props.onSearch)
   return (
@@ -126,20 +132,23 @@ export const SessionList = (props: {
       <button type="button" class="new" onClick={() => props.onOpen(null)}>
         New conversation
       </button>
-      <button
-        type="button"
-        class={props.jobsShown ? "session jobs-link current" : "session jobs-link"}
-        aria-current={props.jobsShown ? "page" : undefined}
-        onClick={props.onJobs}
-      >
-        <span class="title">Jobs and reminders</span>
-      </button>
+      {(["jobs", "deliveries"] as const).map((section) => (
+        <button
+          key={section}
+          type="button"
+          class={props.section === section ? "session section-link current" : "session section-link"}
+          aria-current={props.section === section ? "page" : undefined}
+          onClick={() => props.onSection(section)}
+        >
+          <span class="title">{sectionTitles[section]}</span>
+        </button>
+      ))}
       {isSearching ? (
         <Hits hits={hits} onOpen={props.onOpen} />
       ) : (
         <ul>
           {props.sessions.map((session) => {
-            const isCurrent = session.id === props.current && !props.jobsShown
+            const isCurrent = session.id === props.current && props.section === null
             const isAsking = session.endedAt === null && session.key !== null && props.asking.has(session.key)
             return (
               <li key={session.id}>

@@ -6,7 +6,8 @@ import type {
   RunDocument as RunDocumentView,
   RunView
 } from "../../../services/api/Jobs.js"
-import type { TargetView } from "../../../services/api/Deliveries.js"
+import type { DeliveryView, TargetView } from "../../../services/api/Deliveries.js"
+import type { Story as StoryView } from "../../../services/delivery/Explain.js"
 import type { SearchHitView } from "../../../services/api/SessionSearch.js"
 import type { MessageView, SessionView } from "../../../services/api/Sessions.js"
 import type { ActivityEvent } from "../../../services/operation/Activity.js"
@@ -20,6 +21,8 @@ export type Job = typeof JobView.Encoded
 export type Run = typeof RunView.Encoded
 export type RunDocument = typeof RunDocumentView.Encoded
 export type Preview = typeof PreviewView.Encoded
+export type Delivery = typeof DeliveryView.Encoded
+export type Story = typeof StoryView.Encoded
 export type Target = typeof TargetView.Encoded
 export type Health = typeof HealthDetail.Encoded
 export type Event = ActivityEvent
@@ -145,6 +148,8 @@ export const preview = (schedule: string, timezone: string): Promise<Preview> =>
     "GET",
     `/api/schedules/next?${new URLSearchParams({ schedule, count: "3", ...(timezone === "" ? {} : { timezone }) })}`
   )
+export const deliveries = (): Promise<ReadonlyArray<Delivery>> => call("GET", "/api/deliveries?limit=100")
+export const explain = (id: string): Promise<Story> => call("GET", `/api/explain/${encodeURIComponent(id)}`)
 export const targets = (): Promise<ReadonlyArray<Target>> => call("GET", "/api/targets")
 
 export const health = (): Promise<Health> => call("GET", "/health/detailed")

@@ -22,16 +22,17 @@ export const show = (id: string | null, step: boolean): void => {
   else history.replaceState(null, "", address)
 }
 
-/** Does the address name the jobs instead of a conversation? */
-export const isJobs = (): boolean => location.hash === "#jobs"
+/** What stands beside the conversations. */
+export type Section = "jobs" | "deliveries"
 
-export const showJobs = (): void => {
-  if (!isJobs()) history.pushState(null, "", "#jobs")
-}
+const sections: ReadonlyArray<Section> = ["jobs", "deliveries"]
 
-/** Leaves the jobs for the conversations. */
-export const leaveJobs = (): void => {
-  if (isJobs()) history.pushState(null, "", location.pathname)
+/** The section that the address names instead of a conversation. */
+export const section = (): Section | null => sections.find((name) => location.hash === `#${name}`) ?? null
+
+/** Shows a section, or the conversations again. */
+export const showSection = (name: Section | null): void => {
+  if (section() !== name) history.pushState(null, "", name === null ? location.pathname : `#${name}`)
 }
 
 /** Told when the person went to another address of the page. */

@@ -820,6 +820,41 @@ if (Stage.browserPath === null && !required) {
       )
 
       it(
+        "shows every message that was sent, and tells the story of one, also on a phone",
+        async () => {
+          const me = await enter()
+          await me.say("say a word to look for")
+          await me.reads("a word to look for")
+          await me.rests()
+          await me.list.getByRole("button", { name: "Messages sent" }).click()
+          await me.page.getByRole("heading", { name: "Messages sent" }).waitFor()
+          const row = me.page.getByRole("button", { name: /^a word to look for/ }).first()
+          await row.click()
+          const story = me.page.getByRole("region", { name: "The story of a message" })
+          await story.getByText(/wrote in web:ses_.*: “say a word to look for”/).waitFor()
+          await story.getByText(/its answer goes to web:ses_/).waitFor()
+          await story.getByText(/web took it/).waitFor()
+          await picture(me.page, "deliveries")
+          await isAccessible(me.page)
+          await me.page.reload()
+          await me.page.getByRole("heading", { name: "Messages sent" }).waitFor()
+          await me.page.setViewportSize({ width: 360, height: 640 })
+          await me.page
+            .getByRole("button", { name: /^a word to look for/ })
+            .first()
+            .click()
+          await story.getByText(/web took it/).waitFor()
+          const sideways = () =>
+            me.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+          assert.strictEqual(await sideways(), 0)
+          await picture(me.page, "deliveries-phone")
+          await me.page.goBack()
+          await me.message.waitFor()
+        },
+        patience
+      )
+
+      it(
         "brings the rest of a long conversation as it is scrolled to, and keeps what is read in its place",
         async () => {
           const id = await newSession("A long one")

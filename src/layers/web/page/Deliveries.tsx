@@ -1,0 +1,91 @@
+import type { VNode } from "preact"
+import { useCallback, useEffect, useState } from "preact/hooks"
+import * as gateway from "./gateway.js"
+import type { Delivery, Story } from "./gateway.js"
+import { localTime } from "./Jobs.js"
+
+/** Messages go out by themselves: the list looks again so often while it is seen. */
+const lookMillis = 4_000
+
+const troubled: ReadonlySet<Delivery["state"]> = new Set(["failed", "unknown"])
+
+const place = ({ chatId, platform, threadId }: Delivery): string =>
+  `${platform}:${chatId}${threadId === null ? "" : `:${threadId}`}`
+
+const told = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** Every message out, newest first, and the whole story of one. */
+export const Deliveries = ({ ready }: { readonly ready: boolean }): VNode => {
+  const [rows, setRows] = useState<ReadonlyArray<Delivery> | null>(null)
+  const [story, setStory] = useState<Story | null>(null)
+  const [problem, setProblem] = useState<string | null>(null)
+
+  const look = useCallback(async (): Promise<void> => {
+    try {
+      setRows(await gateway.deliveries())
+      setProblem(null)
+    } catch (error) {
+      setProblem(told(error))
+    }
+  }, [])
+
+  useEffect(() => {
+    if (!ready) return
+    void look()
+    const timer = setInterval(() => {
+      if (!document.hidden) void look()
+    }, lookMillis)
+    return () => clearInterval(timer)
+  }, [ready, look])
+
+  const tell = (id: string): void =>
+    void gateway.explain(id).then(setStory, (error: unknown) => setProblem(told(error)))
+
+  return (
+    <div class="jobs">
+      <section class="job-list" aria-label="Messages sent">
+        {problem === null ? null : (
+          <p class="wrong" role="alert">
+            {problem}
+          </p>
+        )}
+        {rows === null && problem === null ? <p class="quiet">Loading …</p> : null}
+        {rows?.length === 0 ? <p class="quiet">Nothing was sent yet.</p> : null}
+        <ul>
+          {rows?.map((row) => (
+            <li key={row.id}>
+              <button
+                type="button"
+                class={row.id === story?.id ? "session current" : "session"}
+                aria-current={row.id === story?.id ? "true" : undefined}
+                onClick={() => tell(row.id)}
+              >
+                <span class="title">{row.text.trim().split("\n", 1)[0] || "(no text)"}</span>
+                <span class={troubled.has(row.state) ? "facts asks" : "facts"}>
+                  {[row.state, place(row), localTime(row.createdAt)].join(" · ")}
+                </span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      </section>
+      <section class="job" aria-label="The story of a message" aria-live="polite">
+        {story === null ? (
+          <p class="quiet">Choose a message to read why it was sent, to whom, and what became of it.</p>
+        ) : (
+          <>
+            <h2>Why this was sent</h2>
+            <ol class="story">
+              {story.passages.map((passage, index) => (
+                <li key={index}>
+                  {passage.at === null ? null : <time dateTime={passage.at}>{localTime(passage.at)} </time>}
+                  {passage.text} {passage.id === null ? null : <code>{passage.id}</code>}
+                </li>
+              ))}
+            </ol>
+          </>
+        )}
+      </section>
+    </div>
+  )
+}
