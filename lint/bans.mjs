@@ -18,6 +18,10 @@ const time = "is time that no test clock moves: take Clock, DateTime.now or Effe
 const random = "is randomness that no seed replays: take Random or Ids"
 const env = "reads the process environment: take AmbientEnvironment, or ChildEnvironment for a child process"
 const log = "writes past the logger: take Effect.log* or Console"
+const output =
+  "writes past the logger: take Effect.log*; only src/programs and src/layers/terminal speak to the terminal"
+const secrets = "makes secrets: take Random or Ids for everything else, and the places in lint/bans.mjs for those"
+const load = "loads or makes code that this linter cannot follow: import it by its name"
 const child =
   "starts a process or thread whose environment no turn made: take Shell, or ChildEnvironment in src/layers/node/process"
 
@@ -44,7 +48,7 @@ const table = [
   [
     raw,
     "effect/FiberRef",
-    "set update updateAndGet updateSome updateSomeAndGet modify modifySome getAndSet getAndUpdate getAndUpdateSome reset delete make makeWith makeContext makeRuntimeFlags unsafeMake unsafeMakeContext unsafeMakeHashSet unsafeMakePatch unsafeMakeSupervisor",
+    "set update updateAndGet updateSome updateSomeAndGet modify modifySome getAndSet getAndUpdate getAndUpdateSome reset delete make makeWith makeContext makeRuntimeFlags unsafeMake unsafeMakeContext unsafeMakeHashSet unsafeMakePatch unsafeMakeSupervisor currentContext",
     set
   ],
   [raw, "effect/FiberRefs", "*", set],
@@ -121,10 +125,18 @@ const table = [
   [sharing, "@effect/experimental/PersistedCache", "make", shared],
   [sharing, "@effect/sql/Model", "makeDataLoaders", shared],
 
-  ["no-process-env", "node:process", "env loadEnvFile", env],
-  ["no-ambient-time", "node:process", "hrtime", time],
+  [raw, "node:module", "createRequire register Module default", load],
+  [raw, "global/eval", "*", load],
+  [raw, "global/Function", "*", load],
+
+  ["no-process-env", "node:process", "env loadEnvFile report", env],
+  ["no-process-env", "node:worker_threads", "SHARE_ENV", env],
+  ["no-process-env", "effect/Config", "*", env],
+  ["no-process-env", "effect/ConfigProvider", "fromEnv", env],
+  ["no-ambient-time", "node:process", "hrtime uptime", time],
+  ["no-ambient-time", "node:os", "uptime", time],
   ["no-ambient-time", "global/Date", "now", time],
-  ["no-ambient-time", "global/performance", "now", time],
+  ["no-ambient-time", "global/performance", "now mark measure timeOrigin toJSON", time],
   ["no-ambient-time", "global/AbortSignal", "timeout", time],
   ["no-ambient-time", "node:perf_hooks", "performance", time],
   ["no-ambient-time", "node:timers", "setTimeout setInterval setImmediate", time],
@@ -132,7 +144,10 @@ const table = [
   ["no-ambient-time", "effect/DateTime", "unsafeNow unsafeIsFuture unsafeIsPast", time],
   ["no-ambient-random", "global/Math", "random", random],
   ["no-ambient-random", "node:crypto", "randomUUID", random],
+  ["no-ambient-random", "node:crypto", "randomBytes randomInt randomFill randomFillSync getRandomValues", secrets],
   ["no-console", "node:console", "*", log],
+  ["no-console", "node:process.stdout", "write", output],
+  ["no-console", "node:process.stderr", "write", output],
   ["no-raw-process", "node:child_process", "*", child],
   ["no-raw-process", "node:cluster", "*", child],
   ["no-raw-process", "node:worker_threads", "Worker", child],
@@ -163,6 +178,8 @@ const sameModule = new Map([
   ["child_process", "node:child_process"],
   ["cluster", "node:cluster"],
   ["worker_threads", "node:worker_threads"],
+  ["module", "node:module"],
+  ["os", "node:os"],
   ["hermes-effect/fibers", "src/fibers/index"]
 ])
 
@@ -178,6 +195,8 @@ const globals = new Map([
   ["performance", "global/performance"],
   ["AbortSignal", "global/AbortSignal"],
   ["crypto", "node:crypto"],
+  ["eval", "global/eval"],
+  ["Function", "global/Function"],
   ["globalThis", "global"],
   ["global", "global"],
   ["window", "global"],
@@ -197,6 +216,7 @@ const aliases = new Map([
   ["node:child_process.default", "node:child_process"],
   ["node:cluster.default", "node:cluster"],
   ["node:worker_threads.default", "node:worker_threads"],
+  ["node:os.default", "node:os"],
   ["hermes-effect.Fibers", "src/fibers/index"],
   ["src/index.Fibers", "src/fibers/index"]
 ])
@@ -230,6 +250,28 @@ export const processPlaces = [
   /^src\/layers\/sqlite\/Checkpointer\.ts$/
 ]
 
+/** The only places that may find a package's file by its name. */
+const resolvePlaces = [/^src\/layers\/sqlite\/Checkpointer\.ts$/, /^src\/layers\/judge\/BashTree\.ts$/]
+
+/** The only places that may make keys and codes, which no seed may replay. */
+const secretPlaces = [/^src\/layers\/node\//, /^src\/layers\/sqlite\/PairingCode\.ts$/]
+
+/** The only places that may write to the terminal. */
+const outputPlaces = [/^src\/programs\//, /^src\/layers\/terminal\//, /^src\/layers\/node\/LogFile\.ts$/]
+
+/** The only places that may let somebody else's turn in by the doors of admission. */
+const doorPlaces = [/^src\/layers\/conversation\//, /^src\/layers\/http\//, /^src\/layers\/operation\/DirectDesk\.ts$/]
+
+/** Where what a reason forbids may stand. */
+const placesOf = (ban) =>
+  new Map([
+    [load, resolvePlaces],
+    [secrets, secretPlaces],
+    [output, outputPlaces],
+    [door, doorPlaces]
+  ]).get(ban.reason) ?? []
+
+const door = "enters a turn by admission's door: only the surfaces may"
 const turn = "makes or enters a turn: only admission, the job runner and src/fibers may"
 
 export const bans = new Map()
@@ -238,6 +280,8 @@ for (const [rule, module, names, reason] of table) {
   for (const name of list(names)) exports.set(name, { rule, reason })
   bans.set(module, exports)
 }
+for (const module of ["AdmissionTurn", "ForwardedAdmission"])
+  bans.set(`src/layers/conversation/${module}`, new Map([["enter", { rule: "turn-entry", reason: door }]]))
 bans.set("src/fibers/Turn", new Map([["enter", { rule: "turn-entry", reason: turn }]]))
 
 /** The class whose construction is an entry. */
@@ -251,7 +295,7 @@ const split = (path) => {
 
 /** The one name of a module, whichever way it is written. */
 export const moduleOf = (specifier) => {
-  const plain = specifier.replace(/\/index$/, "")
+  const plain = specifier.replace(/\.[cm]?js$/, "").replace(/\/index$/, "")
   return sameModule.get(plain) ?? sameModule.get(specifier) ?? (roots.has(plain) ? plain : specifier)
 }
 
@@ -275,6 +319,7 @@ export const banOf = (path, place) => {
   if (ban === undefined) return undefined
   if (ban.reason === start && programs.test(place)) return undefined
   if (ban.rule === "no-raw-process" && processPlaces.some((allowed) => allowed.test(place))) return undefined
+  if (placesOf(ban).some((allowed) => allowed.test(place))) return undefined
   if (ban.rule === "turn-entry" && turnPlaces.some((allowed) => allowed.test(place))) return undefined
   return ban
 }

@@ -128,6 +128,19 @@ export const findings = (context) => {
     if (!turnPlaces.some((allowed) => allowed.test(place))) report(node, turnClass.ban, turnClass.path)
   }
 
+  /** `Reflect.construct(Date, [])`, `Object.assign({}, Math)`. */
+  const copies = (callee) =>
+    callee.type === "MemberExpression" &&
+    callee.object.type === "Identifier" &&
+    (callee.object.name === "Reflect" || callee.object.name === "Object")
+
+  /** What may be handed around is still not to be rebuilt under another name. */
+  const lend = (node, value) => {
+    const ban = { "global/Date": "global/Date.now", "global/Math": "global/Math.random" }[value]
+    if (ban === undefined) return escape(node, value)
+    return report(node, banOf(ban, place), value)
+  }
+
   /** `node` evaluates to `value`: what becomes of it? */
   const follow = (node, value) => {
     const key = `${node.range?.[0] ?? node.start}:${node.range?.[1] ?? node.end}:${value}`
@@ -151,7 +164,11 @@ export const findings = (context) => {
       case "NewExpression":
         if (parent.callee === node) {
           if (value === turnClass.path) return reportTurn(parent)
-          if (value === "global/Date" && parent.arguments.length === 0)
+          // what is spread may be nothing
+          if (
+            value === "global/Date" &&
+            (parent.arguments.length === 0 || parent.arguments[0].type === "SpreadElement")
+          )
             return report(parent, banOf("global/Date.now", place), "new Date()")
           return
         }
@@ -161,7 +178,11 @@ export const findings = (context) => {
           if (value === "global/Date") report(parent, banOf("global/Date.now", place), "Date()")
           return
         }
-        return escape(node, value)
+        return copies(parent.callee) ? lend(node, value) : escape(node, value)
+      case "ClassDeclaration":
+      case "ClassExpression":
+      case "SpreadElement":
+        return lend(node, value)
       case "BinaryExpression":
         return parent.operator === "instanceof" && parent.right === node ? undefined : escape(node, value)
       case "UnaryExpression":

@@ -39,12 +39,19 @@ const rule = (name, extra = () => ({})) => ({
   }
 })
 
-/** A fiber's `inheritAll` is a property of every fiber, so it is known by its name alone. */
+/** What every fiber has is known by its name alone. */
+const ofFibers = new Map([
+  ["inheritAll", "merges another fiber's context into this one: take Turn.result"],
+  ["setFiberRef", "sets fiber state that src/fibers did not scope: take a door of src/fibers"],
+  ["setFiberRefs", "sets fiber state that src/fibers did not scope: take a door of src/fibers"]
+])
+
 const inheritAll = (context) => ({
   MemberExpression(node) {
     const name = node.computed ? literal(node.property) : node.property.name
-    if (name !== "inheritAll" || analysis(context).found.some((finding) => finding.node === node)) return
-    context.report({ node, message: "inheritAll merges another fiber's context into this one: take Turn.result" })
+    const reason = ofFibers.get(name)
+    if (reason === undefined || analysis(context).found.some((finding) => finding.node === node)) return
+    context.report({ node, message: `${name} ${reason}` })
   }
 })
 
@@ -64,9 +71,13 @@ const ownsInternal = /^(src|test)\/fibers\//
 const importDirection = {
   createOnce(context) {
     const check = (node, specifier) => {
-      if (specifier === undefined) return
       const place = placeOf(context, context.physicalFilename)
       const from = folderOf(place)
+      if (specifier === undefined) return
+      if (from !== undefined && /(^|\/)node_modules\/|^@?[a-z][^.]*\/(dist|internal)\//.test(specifier)) {
+        context.report({ node, message: "packages are imported by their names, not by their files" })
+        return
+      }
       if (from !== undefined && /^hermes-effect(\/|$)/.test(specifier)) {
         context.report({ node, message: "src imports itself by relative paths, not through the package's entries" })
         return
@@ -105,7 +116,14 @@ const importDirection = {
       ExportNamedDeclaration: (node) => {
         if (node.source !== null) source(node)
       },
-      ImportExpression: source,
+      ImportExpression: (node) => {
+        if (literal(node.source) !== undefined) return source(node)
+        if (folderOf(placeOf(context, context.physicalFilename)) === undefined) return
+        context.report({
+          node,
+          message: "what is imported is named by a text that stands here, so that it can be checked"
+        })
+      },
       TSImportType: (node) => check(node, literal(node.source ?? node.argument?.literal ?? node.argument)),
       CallExpression: (node) => {
         if (node.callee.type === "Identifier" && node.callee.name === "require") check(node, literal(node.arguments[0]))
