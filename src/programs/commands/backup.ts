@@ -23,7 +23,7 @@ export const command = Command.make("backup", { to }, ({ to }) =>
     const { home } = yield* Invocation
     const file = yield* database.file
     const target = Option.match(to, {
-      onNone: () => Effect.map(database.stamp, (at) => path.join(home, "backups", `state-${at}.db`)),
+      onNone: () => Effect.map(database.stamp, (at) => path.join(home, "backups", `state.db.${at}`)),
       onSome: (name) => Effect.succeed(path.resolve(process.cwd(), name))
     })
     const copied = yield* Effect.flatMap(Care, (worker) =>

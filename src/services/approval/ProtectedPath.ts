@@ -127,9 +127,19 @@ export const places = (homes: Homes): Places => {
     person,
     agent,
     workspace,
-    secrets: [".env", "key", "api.key", "state.db", "state.db-wal", "state.db-shm", "gateway.lock"].map((name) =>
-      path.join(agent, name)
-    ),
+    secrets: [
+      ".env",
+      "key",
+      "api.key",
+      "state.db",
+      "state.db-wal",
+      "state.db-shm",
+      "search.db",
+      "gateway.lock",
+      // Copies of the database.
+      "backups",
+      "kept"
+    ].map((name) => path.join(agent, name)),
     credentials,
     starts,
     system: systemPlaces,

@@ -57,7 +57,7 @@ export class StateRowUnreadable extends Schema.TaggedError<StateRowUnreadable>()
 /** An error of the database that none of the others names; the detail is the driver's. */
 export class StateUnknown extends Schema.TaggedError<StateUnknown>()("StateUnknown", context) {
   override get message(): string {
-    return `the database failed (${this.operation}: ${this.detail})`
+    return `the database failed (${this.operation}: ${this.detail}); whether anything of it was kept is not known, \`hermes doctor\` looks into it`
   }
 }
 

@@ -57,7 +57,7 @@ const pageOf = (file: string) => {
 
 /** A copy of the damaged database in which the log and the header are mended, to read from. */
 const workingCopy = (file: string, scratch: string) => {
-  const copy = path.join(scratch, "damaged.db")
+  const copy = path.join(scratch, "state.db.damaged")
   fs.copyFileSync(file, copy)
   const size = fs.statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
   const log = size > 32 ? fs.readFileSync(`${file}-wal`) : null
