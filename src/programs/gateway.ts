@@ -35,6 +35,7 @@ import { Home } from "../services/operation/Home.js"
 import { Jobs } from "../services/schedule/Jobs.js"
 import { Settings } from "../services/operation/Settings.js"
 import { version } from "../services/operation/Version.js"
+import { Database } from "../services/state/Database.js"
 import { agency } from "./agency.js"
 import * as Greeting from "./greeting.js"
 import * as state from "./state.js"
@@ -49,9 +50,10 @@ export const layer = Layer.mergeAll(scheduling, Search.layerFeeding, Retention.l
 )
 
 const health = Layer.unwrapEffect(
-  Effect.map(Effect.all([Jobs, ModelRoute]), ([jobs, route]) =>
+  Effect.map(Effect.all([Jobs, ModelRoute, Database]), ([jobs, route, database]) =>
     Health.layer({
       version,
+      database: Effect.map(database.wrong, (error) => error?.message ?? null),
       model: Health.modelOf(route),
       jobs: Effect.catchAll(jobs.summary, (error) =>
         Effect.as(Effect.logWarning("the jobs could not be counted", error), { scheduled: 0, next: null })

@@ -14,6 +14,8 @@ export interface Facts {
   readonly jobs: Effect.Effect<{ readonly scheduled: number; readonly next: number | null }>
   readonly paused: Effect.Effect<boolean>
   readonly model: Effect.Effect<ModelStatus>
+  /** What is wrong with the database. */
+  readonly database: Effect.Effect<string | null>
 }
 
 /** How a model is, as the fact that the program gives. */
@@ -79,6 +81,7 @@ const make = (facts: Facts) =>
           memory: { rss, heapUsed, external },
           work: yield* work,
           model: yield* facts.model,
+          database: yield* facts.database,
           platforms: yield* platforms,
           conversations: yield* conversations.views
         }

@@ -65,6 +65,8 @@ export const HealthDetail = Schema.Struct({
   memory: Schema.Struct({ rss: Schema.Number, heapUsed: Schema.Number, external: Schema.Number }),
   work: WorkCounts,
   model: ModelStatus,
+  /** What is wrong with the database; null while nothing is known to be. */
+  database: Schema.NullOr(Schema.String),
   platforms: Schema.Array(PlatformStatus),
   conversations: Schema.Array(
     Schema.Struct({

@@ -323,6 +323,7 @@ const jobs = JobDeskLayer.layer.pipe(
 export const backstage = (changes: Partial<SettingsShape["apiServer"]> = {}) =>
   Layer.mergeAll(
     HealthLayer.layer({
+      database: Effect.succeed(null),
       version: "1.2.3",
       jobs: Effect.succeed({ scheduled: 0, next: null }),
       paused: Effect.succeed(false),
