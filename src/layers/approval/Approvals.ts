@@ -21,7 +21,7 @@ import type { Activity } from "../../services/operation/Activity.js"
 import type { Drain } from "../../services/operation/Drain.js"
 import type { Ids } from "../../services/operation/Ids.js"
 import { Settings } from "../../services/operation/Settings.js"
-import type { Database } from "../../services/state/Database.js"
+import { Database } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
 import * as Asking from "./Asking.js"
 import * as Line from "./Line.js"
@@ -61,6 +61,7 @@ const make = Effect.gen(function* () {
   const settings = yield* Settings
   const store = yield* ApprovalStore
   const redactor = yield* Redactor
+  const database = yield* Database
   const asking = yield* Asking.make
   const line = yield* Line.make
   const shared = new Map<string, Deferred.Deferred<Shared>>()
@@ -82,12 +83,29 @@ const make = Effect.gen(function* () {
       rows.find((row) => row.state === "approved" && row.subject === question.subject && !used.has(row.id))
     )
 
+  /**
+   * Was every reason of this question answered for good, or for this conversation, and not taken back since? The
+   * permanent ones count where nobody is there as well (gateway.md 5.3).
+   */
+  const granted = (question: Question, sessionKey: string | null) =>
+    question.reasons.length === 0
+      ? Effect.succeed(false)
+      : Effect.map(store.grants(question.tool), (rows) => {
+          const covering = rows.filter((row) => row.answer === "always" || row.sessionKey === sessionKey)
+          return question.reasons.every((reason) => covering.some((row) => row.reasons.includes(reason)))
+        })
+
   const askOnce = (question: Question, sessionKey: string) =>
     line.inLine(sessionKey)(
-      Effect.flatMap(
-        asking.ask({ question, sessionKey, timeoutMillis: settings.approvals.timeoutSeconds * 1_000 }),
-        (row) => (row?.state === "approved" ? use(row) : Effect.fail(refused(row)))
-      )
+      // Who waited in line may have been answered with the one before.
+      Effect.if(granted(question, sessionKey), {
+        onTrue: () => Effect.void,
+        onFalse: () =>
+          Effect.flatMap(
+            asking.ask({ question, sessionKey, timeoutMillis: settings.approvals.timeoutSeconds * 1_000 }),
+            (row) => (row?.state === "approved" ? use(row) : Effect.fail(refused(row)))
+          )
+      })
     )
 
   const outcomeFor = (exit: Exit.Exit<void, NotApproved | StateError>): Shared =>
@@ -127,6 +145,10 @@ const make = Effect.gen(function* () {
   const permit = (question: Question): Effect.Effect<void, NotApproved | StateError, Turn.CurrentTurn> =>
     Effect.gen(function* () {
       const decider = deciderOf(yield* Turn.current, settings.approvals)
+      if (yield* granted(question, decider._tag === "Person" ? decider.sessionKey : null))
+        return yield* Effect.logInfo("approved by an earlier answer").pipe(
+          Effect.annotateLogs({ tool: question.tool, reasons: question.reasons.join("; ") })
+        )
       switch (decider._tag) {
         case "Person":
           return yield* ask(question, decider.sessionKey)
@@ -162,13 +184,19 @@ const make = Effect.gen(function* () {
         return yield* new NothingToAnswer({ reference })
       const settled = yield* asking.settle(row.id, {
         state: answer.approve ? "approved" : "denied",
-        answer: answer.approve ? "once" : answer.reason,
+        answer: answer.approve ? (answer.scope ?? "once") : answer.reason,
         by: answer.by
       })
       return settled ?? (yield* new NothingToAnswer({ reference }))
     }),
     open: store.open,
     list: store.list,
+    grants: store.grants(null),
+    revoke: Effect.fn("Approvals.revoke")(function* (id) {
+      const revoked = yield* database.write("approval.revoke", store.revoke(id))
+      const row = yield* store.get(id)
+      return revoked && row !== null ? row : yield* new NothingToAnswer({ reference: id })
+    }),
     cancelTurn: Effect.fn("Approvals.cancelTurn")(function* (turnId, reason) {
       const rows = (yield* store.open(null)).filter((row) => row.turnId === turnId)
       yield* Effect.forEach(rows, (row) => asking.settle(row.id, { state: "cancelled", answer: reason, by: null }), {

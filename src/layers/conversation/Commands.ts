@@ -5,7 +5,7 @@ import type { InboxEntry } from "../../services/conversation/Inbox.js"
 import type { SessionCommands } from "./SessionCommands.js"
 import type { CommandName } from "../../services/conversation/SlashCommand.js"
 import * as SlashCommand from "../../services/conversation/SlashCommand.js"
-import { Approvals } from "../../services/approval/Approval.js"
+import { Approvals, type Scope } from "../../services/approval/Approval.js"
 import { HomeChannels } from "../../services/delivery/HomeChannels.js"
 import { ModelRoute } from "../../services/agent/ModelRoute.js"
 import type { Session } from "../../services/session/Session.js"
@@ -39,6 +39,12 @@ const day = (millis: number): string => new Date(millis).toISOString().slice(0, 
 const listed = (session: Session): string =>
   `${session.title ?? "untitled"} — ${session.messageCount} messages, ${day(session.lastActivityAt)} (${session.id})`
 
+const approvedFor = {
+  once: "Approved",
+  session: "Approved for this conversation",
+  always: "Approved from now on"
+} as const
+
 export const make = Effect.gen(function* () {
   const approvals = yield* Approvals
   const homes = yield* HomeChannels
@@ -46,16 +52,17 @@ export const make = Effect.gen(function* () {
   const route = yield* ModelRoute
   const jobs = yield* JobCommands.make
 
-  const answerApproval = (entry: InboxEntry, approve: boolean, reason: string) =>
+  const answerApproval = (entry: InboxEntry, approve: boolean, reason: string, scope: Scope = "once") =>
     approvals
       .answer({
         sessionKey: entry.key,
         id: null,
         approve,
+        scope,
         reason: reason === "" ? null : reason,
         by: entry.event.source.userName ?? entry.event.source.userId ?? "owner"
       })
-      .pipe(Effect.map((row) => (approve ? `Approved: ${row.subject}` : `Denied: ${row.subject}`)))
+      .pipe(Effect.map((row) => `${approve ? approvedFor[scope] : "Denied"}: ${row.subject}`))
 
   const title = (entry: InboxEntry, args: string) =>
     Effect.gen(function* () {
@@ -91,7 +98,9 @@ export const make = Effect.gen(function* () {
         case "start":
           return ""
         case "approve":
-          return yield* answerApproval(entry, true, "")
+          return args === "" || args === "once" || args === "session" || args === "always"
+            ? yield* answerApproval(entry, true, "", args === "" ? "once" : args)
+            : "Say /approve, /approve session or /approve always."
         case "deny":
           return yield* answerApproval(entry, false, args)
         case "sessions": {

@@ -24,10 +24,18 @@ export const layer = HttpApiBuilder.group(Api, "approvals", (handlers) =>
             sessionKey: null,
             id: path.id,
             approve: payload.approve,
+            scope: payload.scope ?? "once",
             reason: payload.reason,
             by: ownerId
           })
           return approvalView(row)
+        }).pipe(answered)
+      )
+      .handle("grants", () => answered(Effect.map(approvals.grants, (rows) => rows.map(approvalView))))
+      .handle("revoke", ({ path }) =>
+        Effect.gen(function* () {
+          yield* ownerOnly("a grant of the owner")
+          return approvalView(yield* approvals.revoke(path.id))
         }).pipe(answered)
       )
   )

@@ -53,7 +53,10 @@ export const layer = (options: Client.Options): Layer.Layer<Desk, never, HttpCli
         approvals: {
           list: ({ limit, open }) =>
             asked(client.approvals.list({ urlParams: { limit, ...(open ? { state: "open" as const } : {}) } })),
-          answer: (id, payload) => asked(client.approvals.answer({ path: { id }, payload }))
+          answer: (id, { approve, reason, scope }) =>
+            asked(client.approvals.answer({ path: { id }, payload: { approve, reason, scope: scope ?? "once" } })),
+          grants: asked(client.approvals.grants()),
+          revoke: (id) => asked(client.approvals.revoke({ path: { id } }))
         },
         jobs: {
           list: ({ all }) => asked(client.jobs.brief({ urlParams: all ? { all: "true" } : {} })),

@@ -167,8 +167,12 @@ const make = Effect.gen(function* () {
         Effect.map(open ? approvals.open(null) : approvals.list(limit), (rows) =>
           rows.slice(0, limit).map(approvalView)
         ),
-      answer: (id, { approve, reason }) =>
-        refused(Effect.map(approvals.answer({ sessionKey: null, id, approve, reason, by: "owner" }), approvalView))
+      answer: (id, { approve, reason, scope = "once" }) =>
+        refused(
+          Effect.map(approvals.answer({ sessionKey: null, id, approve, scope, reason, by: "owner" }), approvalView)
+        ),
+      grants: Effect.map(approvals.grants, (rows) => rows.map(approvalView)),
+      revoke: (id) => refused(Effect.map(approvals.revoke(id), approvalView))
     },
     jobs: {
       list: jobs.list,

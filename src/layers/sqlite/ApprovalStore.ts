@@ -79,6 +79,22 @@ export const layer = Layer.effect(
             ORDER BY asked_at, id`)
         )
       ),
+      grants: Effect.fn("ApprovalStore.grants")((tool: string | null) =>
+        database.read("approval.grants", (sql) =>
+          many(sql`SELECT ${sql.literal(columns)} FROM approvals
+            WHERE state = 'approved' AND answer IN ('session', 'always')
+              AND ${tool === null ? sql`1` : sql`tool = ${tool}`}
+            ORDER BY answered_at DESC, id DESC LIMIT 500`)
+        )
+      ),
+      revoke: (id) =>
+        Effect.flatMap(Transaction, (sql) =>
+          Effect.map(
+            sql`UPDATE approvals SET answer = answer || ', revoked'
+              WHERE id = ${id} AND state = 'approved' AND answer IN ('session', 'always') RETURNING id`,
+            (revoked) => revoked.length > 0
+          )
+        ),
       list: Effect.fn("ApprovalStore.list")((limit: number) =>
         database.read("approval.list", (sql) =>
           many(sql`SELECT ${sql.literal(columns)} FROM approvals ORDER BY asked_at DESC, id DESC LIMIT ${limit}`)

@@ -10,6 +10,7 @@ import { search } from "./migrations/0007_search.js"
 import { jobs } from "./migrations/0010_jobs.js"
 import { channelNames } from "./migrations/0020_channel_names.js"
 import { storyIndexes } from "./migrations/0021_story_indexes.js"
+import { grants } from "./migrations/0030_grants.js"
 
 /** Every step of the schema, in order. A released one never changes; what comes later is added as the next. */
 const migrations = {
@@ -20,7 +21,8 @@ const migrations = {
   "0007_search": search,
   "0010_jobs": jobs,
   "0020_channel_names": channelNames,
-  "0021_story_indexes": storyIndexes
+  "0021_story_indexes": storyIndexes,
+  "0030_grants": grants
 }
 
 const numberOf = (name: string): number => Number.parseInt(name, 10)

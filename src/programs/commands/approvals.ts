@@ -6,11 +6,14 @@ import process from "node:process"
 import path from "node:path"
 import * as CommandJudgeLayer from "../../layers/approval/CommandJudge.js"
 import { ApprovalView } from "../../services/api/Approvals.js"
+import type { Scope } from "../../services/approval/Approval.js"
+import { Story } from "../../services/delivery/Explain.js"
 import { CommandJudge } from "../../services/approval/CommandJudge.js"
 import { Desk } from "../../services/operation/Desk.js"
 import { desk } from "./desk.js"
 import { settled } from "./settled.js"
 import { Ended } from "./failure.js"
+import { lines } from "./explain.js"
 import * as Listed from "./listed.js"
 import { limit } from "./options.js"
 import { answer, brief, moment, plain, table } from "./output.js"
@@ -33,10 +36,10 @@ const list = Command.make("list", { limit: limit(50, 500), open }, (options) =>
 
 const id = Args.text({ name: "ID" })
 
-const answerWith = (id: string, approve: boolean, reason: string | null) =>
+const answerWith = (id: string, approve: boolean, reason: string | null, scope: Scope = "once") =>
   Effect.gen(function* () {
     const { approvals } = yield* Desk
-    yield* answer(ApprovalView, yield* approvals.answer(id, { approve, reason }), (row) => [
+    yield* answer(ApprovalView, yield* approvals.answer(id, { approve, scope, reason }), (row) => [
       `${approve ? "Approved" : "Denied"}: ${plain(row.subject)}`
     ])
   })
@@ -45,9 +48,53 @@ const answerWith = (id: string, approve: boolean, reason: string | null) =>
 const byOwner = <A, E, R>(self: Effect.Effect<A, E, R>) =>
   Effect.zipRight(ownerOnly("an answer to a question of the agent"), self)
 
-const approve = Command.make("approve", { id }, ({ id }) =>
-  byOwner(Effect.provide(answerWith(id, true, null), desk))
-).pipe(Command.withDescription("Yes to one question, once."))
+const scope = Options.choice("scope", ["once", "session", "always"]).pipe(
+  Options.withDescription("once; session: the same reasons in this conversation; always: everywhere, in jobs too."),
+  Options.withDefault("once" as const)
+)
+
+const approve = Command.make("approve", { id, scope }, ({ id, scope }) =>
+  byOwner(Effect.provide(answerWith(id, true, null, scope), desk))
+).pipe(Command.withDescription("Yes to one question."))
+
+const grants = Command.make("grants", {}, () =>
+  byOwner(
+    Effect.gen(function* () {
+      const { approvals } = yield* Desk
+      yield* answer(Schema.Array(ApprovalView), yield* approvals.grants, (rows) =>
+        table(
+          ["id", "scope", "since", "tool", "what"],
+          rows.map((row) => [
+            row.id,
+            row.answer ?? "",
+            row.answeredAt === null ? "" : moment(row.answeredAt),
+            row.tool,
+            brief(row.reasons.join("; "), 80)
+          ]),
+          "Every question is asked."
+        )
+      )
+    }).pipe(Effect.provide(desk))
+  )
+).pipe(Command.withDescription("What is not asked about any more, by earlier answers."))
+
+const revoke = Command.make("revoke", { id }, ({ id }) =>
+  byOwner(
+    Effect.gen(function* () {
+      const { approvals } = yield* Desk
+      yield* answer(ApprovalView, yield* approvals.revoke(id), (row) => [
+        `Asked about again: ${plain(row.reasons.join("; "))}`
+      ])
+    }).pipe(Effect.provide(desk))
+  )
+).pipe(Command.withDescription("Takes such an answer back."))
+
+const why = Command.make("why", { id }, ({ id }) =>
+  Effect.gen(function* () {
+    const { deliveries } = yield* Desk
+    yield* answer(Story, yield* deliveries.explain(id), lines)
+  }).pipe(Effect.provide(desk))
+).pipe(Command.withDescription("Why one question was asked, and what became of it."))
 
 const reason = Options.text("reason").pipe(Options.withDescription("What the agent is told."), Options.optional)
 
@@ -89,5 +136,5 @@ const judge = Command.make(
 
 export const command = Command.make("approvals").pipe(
   Command.withDescription("What the agent asks before it acts."),
-  Command.withSubcommands([list, approve, deny, judge])
+  Command.withSubcommands([list, approve, deny, grants, revoke, why, judge])
 )

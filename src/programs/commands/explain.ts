@@ -8,15 +8,16 @@ import { answer, moment, plain } from "./output.js"
 
 const id = Args.text({ name: "ID" }).pipe(Args.withDescription("Of a delivery, run, turn, approval or message."))
 
+export const lines = (story: Story): ReadonlyArray<string> =>
+  story.passages.flatMap((passage) => [
+    `${passage.at === null ? "                " : moment(passage.at)}  ${plain(passage.text)}`,
+    ...(passage.id === null ? [] : [`                  ${passage.id === story.id ? "→" : " "} ${passage.id}`])
+  ])
+
 export const command = Command.make("explain", { id }, ({ id }) =>
   Effect.gen(function* () {
     const { deliveries } = yield* Desk
-    yield* answer(Story, yield* deliveries.explain(id), (story) =>
-      story.passages.flatMap((passage) => [
-        `${passage.at === null ? "                " : moment(passage.at)}  ${plain(passage.text)}`,
-        ...(passage.id === null ? [] : [`                  ${passage.id === story.id ? "→" : " "} ${passage.id}`])
-      ])
-    )
+    yield* answer(Story, yield* deliveries.explain(id), lines)
   })
 ).pipe(
   Command.withDescription("Why something was said or done, and what became of it: its whole story."),

@@ -2,7 +2,7 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { Schema } from "effect"
-import { type ApprovalRow, ApprovalState } from "../approval/Approval.js"
+import { type ApprovalRow, ApprovalState, Scope } from "../approval/Approval.js"
 import { Instant } from "../operation/Instant.js"
 import { NotFound } from "./ApiError.js"
 import { Authentication } from "./Caller.js"
@@ -42,6 +42,7 @@ export const approvalView = (row: ApprovalRow): ApprovalView => ({
 
 export const Answer = Schema.Struct({
   approve: Schema.Boolean,
+  scope: Schema.optionalWith(Scope, { exact: true }),
   reason: Schema.optionalWith(Schema.NullOr(Schema.String), { default: () => null })
 })
 
@@ -60,5 +61,17 @@ export const ApprovalQuestions = HttpApiGroup.make("approvals")
       .addSuccess(ApprovalView)
       .addError(NotFound)
       .annotate(OpenApi.Summary, "Answers a question; refused to what was started inside a turn")
+  )
+  .add(
+    HttpApiEndpoint.get("grants", "/api/approvals/grants")
+      .addSuccess(Schema.Array(ApprovalView))
+      .annotate(OpenApi.Summary, "Answers that cover later questions, newest first")
+  )
+  .add(
+    HttpApiEndpoint.del("revoke", "/api/approvals/:id/grant")
+      .setPath(Schema.Struct({ id: PathText }))
+      .addSuccess(ApprovalView)
+      .addError(NotFound)
+      .annotate(OpenApi.Summary, "Takes such an answer back; refused to what was started inside a turn")
   )
   .middleware(Authentication)

@@ -23,6 +23,10 @@ export class ApprovalRow extends Schema.Class<ApprovalRow>("hermes/approval/Appr
   by: Schema.NullOr(Schema.String)
 }) {}
 
+/** once: this call · session: what was asked about, in this conversation · always: anywhere, in cron too. */
+export const Scope = Schema.Literal("once", "session", "always")
+export type Scope = typeof Scope.Type
+
 export interface Question {
   readonly tool: string
   readonly callId: string
@@ -82,11 +86,17 @@ export class Approvals extends Context.Tag("hermes/approval/Approvals")<
       readonly sessionKey: string | null
       readonly id: string | null
       readonly approve: boolean
+      /** Of a yes; once when left out. A wider one covers later questions whose every reason it gave. */
+      readonly scope?: Scope
       readonly reason: string | null
       readonly by: string
     }) => Effect.Effect<ApprovalRow, NothingToAnswer | StateError>
     readonly open: (sessionKey: string | null) => Effect.Effect<ReadonlyArray<ApprovalRow>, StateError>
     readonly list: (limit: number) => Effect.Effect<ReadonlyArray<ApprovalRow>, StateError>
+    /** Answers that still cover later questions, newest first. */
+    readonly grants: Effect.Effect<ReadonlyArray<ApprovalRow>, StateError>
+    /** Takes such an answer back; what ran stays run. */
+    readonly revoke: (id: string) => Effect.Effect<ApprovalRow, NothingToAnswer | StateError>
     /** Ends open questions of a turn that is gone. */
     readonly cancelTurn: (turnId: string, reason: string) => Effect.Effect<void, StateError>
   }

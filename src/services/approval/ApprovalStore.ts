@@ -27,6 +27,10 @@ export class ApprovalStore extends Context.Tag("hermes/approval/ApprovalStore")<
     readonly ofTurn: (turnId: string) => Effect.Effect<ReadonlyArray<ApprovalRow>, StateError>
     /** Oldest first. */
     readonly open: (sessionKey: string | null) => Effect.Effect<ReadonlyArray<ApprovalRow>, StateError>
+    /** Answers for a session or always that were not taken back, newest first; of one tool or of all. */
+    readonly grants: (tool: string | null) => Effect.Effect<ReadonlyArray<ApprovalRow>, StateError>
+    /** False when it is no grant, or none any more. */
+    readonly revoke: (id: string) => Step<boolean>
     readonly list: (limit: number) => Effect.Effect<ReadonlyArray<ApprovalRow>, StateError>
   }
 >() {}

@@ -44,7 +44,7 @@ export const commands = [
     help: "what a message does while I work",
     busy: "dispatch"
   },
-  { name: "approve", aliases: [], usage: "/approve", help: "yes to what I asked", busy: "dispatch" },
+  { name: "approve", aliases: [], usage: "/approve [session|always]", help: "yes to what I asked", busy: "dispatch" },
   { name: "deny", aliases: [], usage: "/deny [reason]", help: "no to what I asked", busy: "dispatch" },
   { name: "sessions", aliases: [], usage: "/sessions", help: "earlier conversations of this chat", busy: "reject" },
   { name: "resume", aliases: [], usage: "/resume NAME", help: "go back to one of them", busy: "reject" },

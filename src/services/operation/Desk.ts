@@ -1,5 +1,6 @@
 import { Context, type Effect, Schema } from "effect"
 import type { ApprovalView } from "../api/Approvals.js"
+import type { Scope } from "../approval/Approval.js"
 import type { DeliveryView, SendResult, TargetView } from "../api/Deliveries.js"
 import type { PairedUserView, PairingRequestView } from "../api/Pairing.js"
 import type { IncidentView, JobBrief, JobView, NoteView, Preview, RunDocument, RunView } from "../api/Jobs.js"
@@ -94,8 +95,11 @@ export class Desk extends Context.Tag("hermes/operation/Desk")<
       }) => Effect.Effect<ReadonlyArray<ApprovalView>, DeskError>
       readonly answer: (
         id: string,
-        answer: { readonly approve: boolean; readonly reason: string | null }
+        answer: { readonly approve: boolean; readonly scope?: Scope; readonly reason: string | null }
       ) => Effect.Effect<ApprovalView, DeskError>
+      /** Answers that cover later questions. */
+      readonly grants: Effect.Effect<ReadonlyArray<ApprovalView>, DeskError>
+      readonly revoke: (id: string) => Effect.Effect<ApprovalView, DeskError>
     }
     readonly jobs: {
       readonly list: (options: { readonly all: boolean }) => Effect.Effect<ReadonlyArray<JobBrief>, DeskError>

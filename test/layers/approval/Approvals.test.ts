@@ -8,7 +8,13 @@ import * as Turn from "../../../src/fibers/Turn.js"
 import * as ApprovalsLayer from "../../../src/layers/approval/Approvals.js"
 import * as DrainLayer from "../../../src/layers/operation/Drain.js"
 import * as ApprovalStoreLayer from "../../../src/layers/sqlite/ApprovalStore.js"
-import { type ApprovalRow, Approvals, Authorized, NotApproved } from "../../../src/services/approval/Approval.js"
+import {
+  type ApprovalRow,
+  Approvals,
+  Authorized,
+  NotApproved,
+  type Scope
+} from "../../../src/services/approval/Approval.js"
 import { Drain } from "../../../src/services/operation/Drain.js"
 import type { SettingsShape } from "../../../src/services/operation/Settings.js"
 import { layerMemory } from "../sqlite/temporary.js"
@@ -68,10 +74,17 @@ const asked = (key: string, subject: string): Effect.Effect<ApprovalRow, never, 
 const answer = (
   key: string | null,
   approve: boolean,
-  options: { readonly id?: string; readonly reason?: string } = {}
+  options: { readonly id?: string; readonly reason?: string; readonly scope?: Scope } = {}
 ) =>
   Effect.flatMap(Approvals, (approvals) =>
-    approvals.answer({ sessionKey: key, id: options.id ?? null, approve, reason: options.reason ?? null, by: "ada" })
+    approvals.answer({
+      sessionKey: key,
+      id: options.id ?? null,
+      approve,
+      scope: options.scope ?? "once",
+      reason: options.reason ?? null,
+      by: "ada"
+    })
   )
 
 const right = (value: string) => expect.objectContaining({ _tag: "Right", right: value })
@@ -469,4 +482,62 @@ describe("the types", () => {
     const bare: Effect.Effect<string, unknown, Approvals | Turn.CurrentTurn> = gated
     expect([authorized, bare]).toHaveLength(2)
   })
+})
+
+describe("a yes for more than once", () => {
+  const cron = { marker: CronMarker.cron({ job: "j", run: "r" }) }
+  const now = (chat: string, subject: string, changes?: Parameters<typeof turn>[1]) =>
+    Effect.either(Turn.enter(turn(chat, changes))(act(subject)))
+
+  it.effect("covers the same reasons in its conversation, in the line too, and nowhere else", () =>
+    Effect.gen(function* () {
+      const first = yield* ask("a", "one")
+      yield* asked("key:a", "one")
+      const waiting = yield* ask("a", "two")
+      yield* settle()
+      yield* answer("key:a", true, { scope: "session" })
+      expect(yield* Fiber.join(first)).toEqual(right("ran one"))
+      expect(yield* Fiber.join(waiting)).toEqual(right("ran two"))
+      expect(yield* now("a", "three")).toEqual(right("ran three"))
+      expect(yield* now("a", "three", cron)).toEqual(left("nobody"))
+      const other = yield* ask("b", "four")
+      yield* asked("key:b", "four")
+      yield* answer("key:b", false)
+      expect(yield* Fiber.join(other)).toEqual(left("denied"))
+      const approvals = yield* Approvals
+      const unlike = yield* Effect.fork(
+        Effect.either(
+          Turn.enter(turn("a"))(
+            approvals.authorize({ ...question("five"), reasons: [...question("five").reasons, "deletes"] })(Effect.void)
+          )
+        )
+      )
+      yield* asked("key:a", "five")
+      yield* answer("key:a", false)
+      expect(yield* Fiber.join(unlike)).toEqual(left("denied"))
+    }).pipe(Effect.provide(world()))
+  )
+
+  it.effect("for always counts everywhere, after a restart and in a scheduled run, until it is taken back", () =>
+    Effect.gen(function* () {
+      const first = yield* ask("a", "one").pipe(
+        Effect.tap(() => asked("key:a", "one")),
+        Effect.tap(() => answer("key:a", true, { scope: "always" })),
+        Effect.flatMap(Fiber.join),
+        Effect.provide(life())
+      )
+      expect(first).toEqual(right("ran one"))
+      yield* Effect.gen(function* () {
+        expect(yield* now("b", "two")).toEqual(right("ran two"))
+        expect(yield* now("b", "three", cron)).toEqual(right("ran three"))
+        const approvals = yield* Approvals
+        const [grant] = yield* approvals.grants
+        expect(grant).toMatchObject({ subject: "one", answer: "always", by: "ada" })
+        expect(yield* approvals.revoke(grant?.id ?? "")).toMatchObject({ answer: "always, revoked" })
+        expect(yield* Effect.flip(approvals.revoke(grant?.id ?? ""))).toMatchObject({ _tag: "NothingToAnswer" })
+        expect(yield* approvals.grants).toEqual([])
+        expect(yield* now("b", "four", cron)).toEqual(left("nobody"))
+      }).pipe(Effect.provide(life()))
+    }).pipe(Effect.provide(layerMemory))
+  )
 })

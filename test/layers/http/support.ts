@@ -220,6 +220,8 @@ const approvals = Layer.effect(
         }),
       open: () => Effect.sync(() => play.open),
       list: () => Effect.sync(() => play.open),
+      grants: Effect.succeed([]),
+      revoke: (id) => new NothingToAnswer({ reference: id }),
       cancelTurn: () => Effect.void
     })
   )
