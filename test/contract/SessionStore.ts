@@ -1,6 +1,6 @@
 /** What every layer that provides `SessionStore` and `Transcript` does. */
 import { assert, describe, layer as suiteLayer } from "@effect/vitest"
-import { Effect, FastCheck as fc, type Layer, Option, TestClock } from "effect"
+import { Clock, Effect, FastCheck as fc, type Layer, Option, TestClock } from "effect"
 import { type Session, SessionId } from "../../src/services/session/Session.js"
 import { SessionAmbiguous, SessionNotFound, SessionStore, TitleTaken } from "../../src/services/session/SessionStore.js"
 import { type Message, Transcript } from "../../src/services/session/Transcript.js"
@@ -10,6 +10,8 @@ import { key, source } from "./sources.js"
 
 const write = <A, E>(step: Effect.Effect<A, E, Transaction>) =>
   Effect.flatMap(Database, (database) => database.write("test", step))
+
+let places = 0
 
 const owner = { platform: "telegram", chatId: "1", userId: null }
 
@@ -262,6 +264,104 @@ export const suite = (name: string, stores: Layer.Layer<Database | SessionStore 
           assert.strictEqual([...((yield* sessions.setTitle(a.id, "👍".repeat(300), "user")).title ?? "")].length, 100)
           assert.isNull((yield* sessions.setTitle(a.id, " \n ", "user")).title)
           assert.instanceOf(yield* Effect.flip(sessions.setTitle(SessionId.make("none"), "x", "user")), SessionNotFound)
+        })
+      )
+
+      it.effect("a title derived many times is numbered, and nobody's own title is replaced", () =>
+        Effect.gen(function* () {
+          const sessions = yield* SessionStore
+          const titles: Array<string | null> = []
+          for (let i = 0; i < 20; i++) {
+            const { id } = yield* sessions.resolve(key(`derive-${i}`), source())
+            yield* write(sessions.deriveTitle(id, "[Ann] Good morning, old friend\nand more"))
+            yield* write(sessions.deriveTitle(id, "something else"))
+            titles.push((yield* sessions.get(id))?.title ?? null)
+          }
+          assert.strictEqual(titles[0], "Good morning, old friend")
+          assert.strictEqual(new Set(titles).size, 20)
+          const { id } = yield* sessions.resolve(key("derive-long"), source())
+          yield* write(sessions.deriveTitle(id, "word ".repeat(40)))
+          assert.isAtMost([...((yield* sessions.get(id))?.title ?? "")].length, 48)
+        })
+      )
+
+      it.effect.prop(
+        "the session of a place is the person's own, or the only one; several people's are nobody's",
+        {
+          there: fc.array(
+            fc.record({
+              user: fc.constantFrom("ann", "bob", "cid"),
+              ended: fc.boolean(),
+              thread: fc.constantFrom(null, "t")
+            }),
+            { maxLength: 5 }
+          ),
+          asked: fc.constantFrom("ann", "bob", null)
+        },
+        ({ asked, there }) =>
+          Effect.gen(function* () {
+            const sessions = yield* SessionStore
+            const chatId = `place-${++places}`
+            for (const [index, { ended, thread, user: userId }] of there.entries()) {
+              const { id } = yield* write(
+                sessions.create({
+                  key: key(`${chatId}-${index}:${userId}`),
+                  source: "telegram",
+                  origin: source({ chatId, chatType: "group", threadId: thread, userId }),
+                  parentId: null,
+                  hidden: false,
+                  model: null
+                })
+              )
+              if (ended) yield* write(sessions.end(id, "idle"))
+            }
+            const found = yield* sessions.findByOrigin({ platform: "telegram", chatId, threadId: null, userId: asked })
+            const live = there.filter((one) => !one.ended)
+            const own = live.filter((one) => one.user === asked)
+            const candidates = own.length > 0 ? own : live
+            const sure =
+              new Set(candidates.map((one) => one.user)).size === 1 &&
+              new Set(candidates.map((one) => one.thread)).size === 1
+            assert.strictEqual(found !== null, sure)
+            if (found !== null) assert.strictEqual(found.userId, candidates[0]?.user)
+          }),
+        { fastCheck: { numRuns: 20 } }
+      )
+
+      it.effect(
+        "pruning takes what has ended and is old, and nothing that is pinned or that a pinned one came from",
+        () =>
+          Effect.gen(function* () {
+            const sessions = yield* SessionStore
+            const make = (name: string) => sessions.resolve(key(`prune-${name}`), source({ chatId: `prune-${name}` }))
+            const [open, old, pinned] = [yield* make("open"), yield* make("old"), yield* make("pinned")]
+            yield* write(sessions.end(old.id, "idle"))
+            const child = yield* sessions.branch(key("prune-pinned"), source({ chatId: "prune-pinned" }), null)
+            yield* write(Effect.zipRight(sessions.end(child.id, "idle"), sessions.setPinned(child.id, true)))
+            yield* TestClock.adjust("10 days")
+            const before = (yield* Clock.currentTimeMillis) - 1
+            const due = yield* sessions.prune({ before, limit: 1_000, dryRun: true })
+            assert.isTrue(due.includes(old.id))
+            assert.isFalse([open, pinned, child].some(({ id }) => due.includes(id)))
+            yield* sessions.prune({ before, limit: 1_000 })
+            assert.isNull(yield* sessions.get(old.id))
+            assert.isNotNull(yield* sessions.get(pinned.id))
+          })
+      )
+
+      it.effect("what is archived is out of the list until something is said there", () =>
+        Effect.gen(function* () {
+          const sessions = yield* SessionStore
+          const transcript = yield* Transcript
+          const chat = source({ chatId: "archive" })
+          const mine = { platform: "telegram", chatId: "archive", userId: null }
+          const { id } = yield* sessions.resolve(key("archive"), chat)
+          const listed = (archived: boolean) =>
+            Effect.map(sessions.list({ owner: mine, limit: 10, archived }), (rows) => rows.map((row) => row.id))
+          yield* write(sessions.setArchived(id, true))
+          assert.deepStrictEqual([yield* listed(false), yield* listed(true)], [[], [id]])
+          yield* write(transcript.append(id, null, [user("again")]))
+          assert.deepStrictEqual([yield* listed(false), yield* listed(true)], [[id], []])
         })
       )
 
