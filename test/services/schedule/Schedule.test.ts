@@ -126,6 +126,12 @@ describe("a change of clocks", () => {
     expect(between(cron(expression, zone), from, to)).toEqual(expected)
   })
 
+  it("comes again in an hour that comes twice, also where the day after would not match", () => {
+    // A Wednesday that ends twice: 24:00 goes back to 23:00 at 19:30Z, and `*/3` takes no Thursday.
+    const schedule = cron("* 23 * * */3", "Asia/Tehran")
+    expect(iso(Schedule.next(schedule, at("2000-09-20T19:29:58Z")) ?? 0)).toBe("2000-09-20T19:30:00Z")
+  })
+
   it.each(zones)("a time of day keeps its hour all year round in %s", (zone) => {
     const schedule = cron("0 9 * * *", zone)
     let due = at("2027-01-01T00:00Z")
