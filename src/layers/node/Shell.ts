@@ -8,6 +8,7 @@ import { Ids } from "../../services/operation/Ids.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { type HeadTail, readable } from "../../services/shell/Output.js"
 import { Shell, type ShellCommand, type ShellOutcome } from "../../services/shell/Shell.js"
+import * as EventLoop from "./EventLoop.js"
 import * as Child from "./process/Child.js"
 import * as Directory from "./process/Directory.js"
 import * as GitGuard from "./process/GitGuard.js"
@@ -63,6 +64,8 @@ const make = Effect.gen(function* () {
   const pipes = yield* Pipes.make
   const shell = existsSync("/bin/bash") ? "/bin/bash" : "/bin/sh"
 
+  /** Starting a process holds this one for milliseconds, so each start has a turn of the event loop to itself. */
+  const starts = yield* Effect.makeSemaphore(1)
   const clean = (text: string): string => redactor.text(readable(text))
 
   const textOf = (output: HeadTail): { readonly output: string; readonly truncatedBytes: number } => {
@@ -80,6 +83,7 @@ const make = Effect.gen(function* () {
         yield* Effect.logWarning("a working directory cannot be entered").pipe(
           Effect.annotateLogs({ asked: command.workingDirectory, taken: place.directory })
         )
+      yield* starts.withPermits(1)(EventLoop.turn)
       const token = yield* ids.next("call")
       const environment = yield* ChildEnvironment.make({
         home: settings.home,

@@ -4,6 +4,7 @@ import { execFileSync, spawn } from "node:child_process"
 import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
+import { monitorEventLoopDelay } from "node:perf_hooks"
 import { expect } from "vitest"
 import * as CronMarker from "../../../src/fibers/CronMarker.js"
 import * as Turn from "../../../src/fibers/Turn.js"
@@ -65,6 +66,17 @@ describe("a command", () => {
         { concurrency: 10 }
       )
       expect(many.map((outcome) => outcome.output)).toEqual(Array.from({ length: 40 }, (_, index) => `${index}\n`))
+    }).pipe(Effect.provide(layer()))
+  )
+
+  it.live("of many leaves room for everything else between the starts", () =>
+    Effect.gen(function* () {
+      const delay = monitorEventLoopDelay({ resolution: 5 })
+      yield* run("true")
+      delay.enable()
+      yield* Effect.forEach(Array.from({ length: 100 }), () => run("true"), { concurrency: "unbounded" })
+      delay.disable()
+      expect(delay.max / 1e6).toBeLessThan(250)
     }).pipe(Effect.provide(layer()))
   )
 
