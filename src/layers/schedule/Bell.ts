@@ -8,7 +8,8 @@ export const layer: Layer.Layer<Bell> = Layer.scoped(
     Effect.acquireRelease(Mailbox.make<void>({ capacity: 1, strategy: "dropping" }), (mailbox) => mailbox.shutdown),
     (mailbox) => ({
       ring: Effect.asVoid(mailbox.offer(undefined)),
-      heard: Effect.asVoid(Effect.either(mailbox.take))
+      // Once it is gone nobody rings any more: whoever listens waits to be ended.
+      heard: Effect.catchAll(mailbox.take, () => Effect.never)
     })
   )
 )

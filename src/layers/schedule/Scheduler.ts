@@ -115,7 +115,12 @@ const make = Effect.gen(function* () {
     )
   )
 
-  const dispatcher = Effect.forever(Effect.zipRight(Effect.either(places.take), start))
+  const dispatcher = Effect.forever(
+    Effect.zipRight(
+      Effect.catchAll(places.take, () => Effect.never),
+      start
+    )
+  )
 
   let beatAt = 0
   /** Rides on the tick, and is written only while something is held. */
