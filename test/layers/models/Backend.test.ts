@@ -1,97 +1,20 @@
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Layer } from "effect"
 import { rolldown } from "rolldown"
 import * as Backend from "../../../src/layers/models/Backend.js"
 import { standard } from "../../../src/layers/models/Limits.js"
 import * as Route from "../../../src/layers/models/Route.js"
 import { ModelRoute } from "../../../src/services/agent/ModelRoute.js"
-import { type ModelBackend, Settings, type SettingsShape } from "../../../src/services/operation/Settings.js"
+import { type ModelBackend, Settings } from "../../../src/services/operation/Settings.js"
 import * as Server from "../../../src/testing/ModelServer.js"
+import * as Testing from "../../../src/testing/Settings.js"
 import { ask, backendOf, collect, edges, finishOf, secret, textOf } from "./fixture.js"
 
 const needs = Layer.merge(edges, NodeFileSystem.layer)
 
-const settings = (model: ModelBackend, fallbacks: ReadonlyArray<ModelBackend> = []): SettingsShape => ({
-  home: "/nowhere",
-  timezone: "Europe/Zurich",
-  profile: "default",
-  model,
-  fallbacks,
-  agent: { maxTurns: 100, turnTimeoutSeconds: 600, apiMaxRetries: 0 },
-  compression: {
-    enabled: true,
-    threshold: 0.5,
-    thresholdTokens: 256_000,
-    protectFirst: 3,
-    protectLast: 20,
-    abortOnSummaryFailure: false
-  },
-  delegation: { maxSpawnDepth: 1, maxConcurrentChildren: 10, maxIterations: 100, defaultToolsets: [] },
-  approvals: {
-    mode: "manual",
-    timeoutSeconds: 300,
-    cronMode: "deny",
-    singleQueryMode: "deny",
-    unattendedMode: "deny",
-    deny: [],
-    allowlist: []
-  },
-  terminal: { timeoutSeconds: 180, envPassthrough: [], workingDirectory: null },
-  conversation: {
-    busyMode: "queue",
-    busyAckEnabled: true,
-    queueCap: 32,
-    groupSessionsPerUser: true,
-    threadSessionsPerUser: false,
-    unauthorizedDm: "pair"
-  },
-  gateway: {
-    allowedUsers: [],
-    allowAllUsers: false,
-    chatDrainSeconds: 20,
-    otherDrainSeconds: 30,
-    exitSeconds: 35,
-    lockDirectory: "/nowhere"
-  },
-  apiServer: { host: "127.0.0.1", port: 0, key: Redacted.make("k"), allowedHosts: [], maxConcurrentRuns: 4 },
-  database: { journalMode: "wal", retentionDays: null },
-  telegram: {
-    enabled: false,
-    token: null,
-    apiRoot: "",
-    allowedUsers: [],
-    groupAllowedChats: [],
-    allowAllUsers: false,
-    requireMention: true,
-    freeResponseChats: [],
-    homeChannel: null,
-    streaming: true
-  },
-  security: { allowPrivateUrls: false },
-  cron: {
-    maxParallelJobs: 4,
-    catchUpMissed: true,
-    oneShotGraceSeconds: 7_200,
-    jitterSeconds: 0,
-    wrapResponse: true,
-    memory: true,
-    allowAgentScheduling: false,
-    preflight: true,
-    failureNudgeThreshold: 3,
-    retryUnreachable: true,
-    outputRetention: 50,
-    completedRetentionDays: 7,
-    scriptTimeoutSeconds: 3_600,
-    inactivitySeconds: 600,
-    mirrorDelivery: false,
-    continuableSurfaces: {},
-    model: null,
-    provider: null,
-    backends: []
-  },
-  disabledToolsets: []
-})
+const settings = (model: ModelBackend, fallbacks: ReadonlyArray<ModelBackend> = []) =>
+  Testing.settings("/nowhere", { model, fallbacks, agent: { apiMaxRetries: 0 } })
 
 const none = { baseUrl: null, apiKey: null }
 

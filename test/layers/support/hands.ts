@@ -12,105 +12,20 @@ import { make, Redactor } from "../../../src/services/delivery/Redactor.js"
 import { Activity, type ActivityEvent } from "../../../src/services/operation/Activity.js"
 import { Ids } from "../../../src/services/operation/Ids.js"
 import { Settings, type SettingsShape } from "../../../src/services/operation/Settings.js"
+import * as Testing from "../../../src/testing/Settings.js"
 
-export const settings = (home: string, changes: Partial<SettingsShape> = {}): SettingsShape => {
-  const backend = {
-    provider: "offline" as const,
-    model: "offline",
-    baseUrl: null,
-    apiKey: null,
-    contextWindow: 100_000
-  }
-  return {
-    home,
-    timezone: "UTC",
-    profile: "default",
-    model: backend,
-    fallbacks: [],
-    agent: { maxTurns: 100, turnTimeoutSeconds: 1800, apiMaxRetries: 3 },
-    compression: {
-      enabled: true,
-      threshold: 0.5,
-      thresholdTokens: 256_000,
-      protectFirst: 3,
-      protectLast: 20,
-      abortOnSummaryFailure: false
-    },
-    delegation: { maxSpawnDepth: 1, maxConcurrentChildren: 10, maxIterations: 100, defaultToolsets: [] },
-    approvals: {
-      mode: "manual",
-      timeoutSeconds: 300,
-      cronMode: "deny",
-      singleQueryMode: "deny",
-      unattendedMode: "deny",
-      deny: [],
-      allowlist: []
-    },
-    terminal: { timeoutSeconds: 180, envPassthrough: [], workingDirectory: null },
-    conversation: {
-      busyMode: "interrupt",
-      busyAckEnabled: true,
-      queueCap: 32,
-      groupSessionsPerUser: true,
-      threadSessionsPerUser: false,
-      unauthorizedDm: "pair"
-    },
-    gateway: {
-      allowedUsers: [],
-      allowAllUsers: false,
-      chatDrainSeconds: 20,
-      otherDrainSeconds: 30,
-      exitSeconds: 35,
-      lockDirectory: home
-    },
-    apiServer: {
-      host: "127.0.0.1",
-      port: 8642,
-      key: Redacted.make("the-key-of-this-test"),
-      allowedHosts: [],
-      maxConcurrentRuns: 10
-    },
-    database: { journalMode: "wal", retentionDays: null },
-    telegram: {
-      enabled: false,
-      token: null,
-      apiRoot: "",
-      allowedUsers: [],
-      groupAllowedChats: [],
-      allowAllUsers: false,
-      requireMention: true,
-      freeResponseChats: [],
-      homeChannel: null,
-      streaming: true
-    },
-    security: { allowPrivateUrls: false },
-    cron: {
-      maxParallelJobs: 4,
-      catchUpMissed: true,
-      oneShotGraceSeconds: 7_200,
-      jitterSeconds: 0,
-      wrapResponse: true,
-      memory: true,
-      allowAgentScheduling: false,
-      preflight: true,
-      failureNudgeThreshold: 3,
-      retryUnreachable: true,
-      outputRetention: 50,
-      completedRetentionDays: 7,
-      scriptTimeoutSeconds: 3_600,
-      inactivitySeconds: 600,
-      mirrorDelivery: false,
-      continuableSurfaces: {},
-      model: null,
-      provider: null,
-      backends: []
-    },
-    disabledToolsets: [],
+/** Nobody may write unasked, and the model is the offline one. */
+export const settings = (home: string, changes: Testing.Changes = {}): SettingsShape =>
+  Testing.settings(home, {
+    model: { provider: "offline", model: "offline", contextWindow: 100_000 },
+    delegation: { defaultToolsets: [] },
+    terminal: { workingDirectory: null },
+    gateway: { allowAllUsers: false },
+    apiServer: { port: 8642, key: Redacted.make("the-key-of-this-test") },
     ...changes
-  }
-}
+  })
 
-export const settingsLayer = (home: string, changes?: Partial<SettingsShape>) =>
+export const settingsLayer = (home: string, changes?: Testing.Changes) =>
   Layer.succeed(Settings, settings(home, changes))
 
 let made = 0
