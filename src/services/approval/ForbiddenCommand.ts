@@ -42,23 +42,22 @@ const tokens = (text: string): ReadonlyArray<string> =>
 
 const launchers = /^(hermes(-effect)?|npx|npm|pnpm|yarn|bunx?|node|tsx|deno|env|exec)$/
 const isLauncher = (token: string): boolean => {
-  const name = path.basename(token).toLowerCase()
+  const name = token.slice(token.lastIndexOf("/") + 1).toLowerCase()
   return launchers.test(name) || /^hermes.*\.[cm]?[jt]s$/.test(name) || /\b(cli|main|index)\.[cm]?[jt]s$/.test(name)
 }
 
 /** `words` one after the other somewhere behind the name of a program that could be ours. */
 const calls = (
   all: ReadonlyArray<string>,
-  ...words: ReadonlyArray<{ readonly test: (word: string) => boolean }>
-): boolean => {
-  const first = all.findIndex(isLauncher)
-  if (first < 0) return false
-  return all.some((_, at) => at > first && words.every((word, offset) => word.test(all[at + offset] ?? "")))
-}
+  ...words: ReadonlyArray<{ readonly test: (text: string) => boolean }>
+): boolean => all.some((_, at) => words.every((word, offset) => word.test(all[at + offset] ?? "")))
 
 const answers = /^(approve|deny|grants?|revoke)$/i
 
-const ownerAnswers = (all: ReadonlyArray<string>, cron: boolean): Verdict => {
+const ownerAnswers = (words: ReadonlyArray<string>, cron: boolean): Verdict => {
+  const first = words.findIndex(isLauncher)
+  if (first < 0) return allow
+  const all = words.slice(first + 1)
   if (calls(all, /^approvals?$/i, answers)) return never("approvals", "answering approvals is for the owner")
   if (calls(all, /^pairing$/i, /^(approve|revoke)$/i)) return never("pairing", "letting people in is for the owner")
   if (calls(all, /^config$/i, /^set$/i, { test: OwnersSetting.is }))
