@@ -25,13 +25,12 @@ const insertMessage =
 const touchSession = "UPDATE sessions SET message_count = message_count + 1, last_activity_at = ? WHERE id = ?"
 
 /** A file of the newest schema with some sessions, as a raw connection has it. */
-const rawDatabase = async (file: string, sessions: number, checkpoints: boolean): Promise<Sqlite.Database> => {
+const rawDatabase = async (file: string, sessions: number): Promise<Sqlite.Database> => {
   writeFileSync(file, await Effect.runPromise(Blank.image()))
   const db = new Sqlite(file)
   db.pragma("journal_mode = WAL")
   db.pragma("synchronous = FULL")
   db.pragma("foreign_keys = ON")
-  if (!checkpoints) db.pragma("wal_autocheckpoint = 0")
   const insert = db.prepare(insertSession)
   db.transaction(() => {
     for (let s = 0; s < sessions; s++) insert.run(session(s), `key ${s}`, `title ${s}`, String(s), s, s)
@@ -65,7 +64,7 @@ const within = <A>(file: string, effect: Effect.Effect<A, unknown, Stores>): Pro
   Effect.runPromise(Effect.provide(effect, layerOf(file)) as Effect.Effect<A>)
 
 const prepare = async (file: string, sessions: number): Promise<void> => {
-  const db = await rawDatabase(file, sessions, true)
+  const db = await rawDatabase(file, sessions)
   db.close()
 }
 
@@ -91,7 +90,7 @@ const sum = (values: ReadonlyArray<number>): number => values.reduce((total, val
 /** Alternating rounds, so that a slow minute of the disk falls on both. */
 const singles = async ({ folder, quick }: Context): Promise<ReadonlyArray<Row>> => {
   const [rounds, count] = quick ? [3, 300] : [7, 1_000]
-  const raw = await rawDatabase(path.join(folder, "raw.db"), 100, false)
+  const raw = await rawDatabase(path.join(folder, "raw.db"), 100)
   const add = rawAppend(raw)
   const file = path.join(folder, "ours.db")
   await prepare(file, 100)
@@ -103,12 +102,10 @@ const singles = async ({ folder, quick }: Context): Promise<ReadonlyArray<Row>> 
     Effect.gen(function* () {
       for (let round = -1; round < rounds; round++) {
         const a = yield* eachTimed(count, (i) => Effect.sync(() => add(session(i % 100), 1, i)))
-        raw.pragma("wal_checkpoint(PASSIVE)")
         const b = yield* eachTimed(count, (i) => append(i % 100))
         const messages = Array.from({ length: 100 }, () => message)
         const total = quick ? 20 : 100
         const c = yield* eachTimed(total, (i) => Effect.sync(() => add(session(i % 100), 100, i)))
-        raw.pragma("wal_checkpoint(PASSIVE)")
         const d = yield* eachTimed(total, (i) => append(i % 100, messages))
         const began = performance.now()
         yield* Effect.forEach(
@@ -179,7 +176,7 @@ const singles = async ({ folder, quick }: Context): Promise<ReadonlyArray<Row>> 
 /** The slowest of many commits: where a checkpoint inside of one would show. */
 const spikes = async ({ folder, quick }: Context): Promise<Row> => {
   const count = quick ? 2_000 : 10_000
-  const raw = await rawDatabase(path.join(folder, "raw-spikes.db"), 100, true)
+  const raw = await rawDatabase(path.join(folder, "raw-spikes.db"), 100)
   const add = rawAppend(raw)
   const beside = await Effect.runPromise(eachTimed(count, (i) => Effect.sync(() => add(session(i % 100), 1, i))))
   raw.close()
@@ -235,7 +232,7 @@ const large = async ({ folder, log, quick }: Context): Promise<ReadonlyArray<Row
   const file = path.join(folder, "large.db")
   const [sessions, perSession] = quick ? [10_000, 10] : [100_000, 30]
   log("filling a large home")
-  const db = await rawDatabase(file, sessions, true)
+  const db = await rawDatabase(file, sessions)
   db.pragma("synchronous = OFF")
   const insert = db.prepare(insertMessage)
   const long = text.repeat(quick ? 3 : 3)

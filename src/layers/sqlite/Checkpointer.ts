@@ -6,14 +6,14 @@ import { StateCorrupt, type StateDbReplaced } from "../../services/state/StateEr
 import type { Condition } from "./Condition.js"
 import * as WriteAheadLog from "./WriteAheadLog.js"
 
-/** Transactions between two checkpoints (state-agent.md 1.5). */
-const everyTransactions = 64
+/** Transactions between two checkpoints: about the thousand pages of SQLite's own, as each syncs the disk that commits wait for. */
+const everyTransactions = 256
 
 /** Frames (4 KiB each) of log above which writers wait for a checkpoint that catches up, so that the log starts over: 32 MiB. */
 const boundFrames = 8_192
 
 /** And growth of the log between two: some transactions are large. */
-const everyBytes = 8 * 2 ** 20
+const everyBytes = 4 * 2 ** 20
 
 /** How long one checkpoint may take before it is given up on, and with it its thread. */
 const patience = "30 seconds"

@@ -164,13 +164,14 @@ describe("a live database", () => {
     Effect.gen(function* () {
       const file = path.join(yield* folder, "home", "state.db")
       const acknowledged: Array<string> = []
-      const ack = (key: string) => Effect.tap(write(key), () => Effect.sync(() => acknowledged.push(key)))
+      const ack = (key: string, value = "") =>
+        Effect.tap(write(key, value), () => Effect.sync(() => acknowledged.push(key)))
       yield* Effect.gen(function* () {
         const db = yield* Database
         for (let i = 0; i < 30; i++) yield* ack(`first-${i}`)
         flipAt(`${file}-wal`, 32 + 4_120 * 12 + 24 + 4_000)
         for (let i = 0; i < 120 && (yield* db.wrong) === null; i++) {
-          yield* ack(`then-${i}`)
+          yield* ack(`then-${i}`, "x".repeat(300_000))
           yield* Effect.sleep(5)
         }
         assert.include((yield* db.wrong)?.message ?? "", "write-ahead log")
