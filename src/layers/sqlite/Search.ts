@@ -18,7 +18,7 @@ const mostOfResult = 8_192
 
 /** What one slice of the index may take of the event loop, and the rows to begin with. */
 const sliceMillis = 8
-const firstSlice = 50
+const firstSlice = 20
 const largestSlice = 400
 
 /** Messages after which the pieces of the index are joined, and in how many slices at most. */

@@ -146,12 +146,15 @@ const remove = (file: string) =>
 const make = (file: string, readonly: boolean) =>
   Effect.gen(function* () {
     let opened: Opened | null = null
+    /** Only who writes it knows it without asking. */
+    let last: Watermark | null = null
     let failedAt = Number.NEGATIVE_INFINITY
     let failure = new IndexUnusable({ detail: "it was never opened" })
 
     const close = Effect.suspend(() => {
       const open = opened
       opened = null
+      last = null
       return open === null ? Effect.void : Effect.ignore(attempted(Scope.close(open.scope, Exit.void)))
     })
     yield* Effect.addFinalizer(() => close)
@@ -242,11 +245,16 @@ const make = (file: string, readonly: boolean) =>
     const ids = (rows: ReadonlyArray<{ readonly id: number }>) => rows.map((row) => row.id)
 
     return SearchIndex.of({
-      watermark: use((sql) =>
-        Effect.map(Progress(sql`SELECT layout, id, mark FROM progress`), (row) => ({
-          id: row?.id ?? 0,
-          mark: row?.mark ?? ""
-        }))
+      watermark: Effect.suspend(() =>
+        last !== null && opened !== null
+          ? Effect.succeed(last)
+          : use((sql) =>
+              Effect.map(Progress(sql`SELECT layout, id, mark FROM progress`), (row): Watermark => {
+                const stored = { id: row?.id ?? 0, mark: row?.mark ?? "" }
+                if (!readonly) last = stored
+                return stored
+              })
+            )
       ),
       newest: (match, below, limit) =>
         use((sql) =>
@@ -281,6 +289,12 @@ const make = (file: string, readonly: boolean) =>
             Effect.zipRight(
               inserts(sql, messages),
               sql`UPDATE progress SET id = ${to.id}, mark = ${to.mark} WHERE one = 1`
+            ).pipe(
+              Effect.tap(() =>
+                Effect.sync(() => {
+                  last = null
+                })
+              )
             )
           )
         ),
