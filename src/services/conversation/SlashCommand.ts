@@ -144,6 +144,7 @@ export const parse = (text: string, prefix = "/"): Parsed => {
 export const helpText: string = (commands as ReadonlyArray<CommandSpec>)
   .filter((spec) => spec.silent !== true)
   .map((spec) => `${spec.usage} — ${spec.help}`)
+  .concat("Whatever is no command is for me: just write it.")
   .join("\n")
 
 const yes = new Set(["yes", "ok", "y", "approve", "confirm", "👍"])

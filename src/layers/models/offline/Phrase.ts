@@ -37,7 +37,8 @@ const list = (offered: ReadonlySet<string>): string => {
 
 export const hello = (offered: ReadonlySet<string>): string => `Hello! ${who}\n\n${list(offered)}\n\n${setUp}`
 
-export const help = (offered: ReadonlySet<string>): string => `${who}\n\n${list(offered)}\n\n${setUp}`
+export const help = (offered: ReadonlySet<string>): string =>
+  `${who}\n\n${list(offered)}\n\n\`/help\` lists the commands, which every model leaves to the gateway.\n\n${setUp}`
 
 export const unknown = (offered: ReadonlySet<string>): string =>
   `I cannot answer that. ${who}\n\n${list(offered)}\n\n${setUp}`

@@ -89,8 +89,7 @@ const Welcome = (): VNode => (
   <div class="welcome">
     <h2>What can I do for you?</h2>
     <p>
-      Say <kbd>hello</kbd>, or <kbd>/help</kbd> for what I understand. I ask before I do anything that does more than
-      read.
+      Say <kbd>hello</kbd>, or <kbd>/help</kbd> for what I understand. I ask before I do what could do harm.
     </p>
   </div>
 )
