@@ -30,6 +30,7 @@ import * as TelegramAdapter from "../layers/telegram/TelegramAdapter.js"
 import * as WebAdapter from "../layers/web/Adapter.js"
 import { ModelRoute } from "../services/agent/ModelRoute.js"
 import { ApiServer } from "../services/api/ApiServer.js"
+import { Config } from "../services/operation/Config.js"
 import { Drain } from "../services/operation/Drain.js"
 import { Home } from "../services/operation/Home.js"
 import { Jobs } from "../services/schedule/Jobs.js"
@@ -87,7 +88,7 @@ const lock = Layer.unwrapEffect(
 /** The machine: its environment, its files, its network. */
 const machine = (options: Options) =>
   ConfigFile.complaints.pipe(
-    Layer.provideMerge(LogFile.layer({ stderr: options.terminal ? "everything" : "troubles" })),
+    Layer.provideMerge(LogFile.layer({ stderr: options.terminal ? "everything" : "failures" })),
     Layer.provideMerge(Redactor.layer),
     Layer.provideMerge(ConfigFile.layer),
     Layer.provideMerge(HomeDirectory.layer(options.home)),
@@ -126,6 +127,8 @@ export interface Started {
   readonly url: string
   readonly home: typeof Home.Service
   readonly settings: typeof Settings.Service
+  /** What of the configuration is not used, where no log is shown. */
+  readonly complaints: ReadonlyArray<string>
 }
 
 /** Runs the program until a signal, drains, and answers with the exit code. `ready` is told where it listens. */
@@ -137,7 +140,8 @@ export const run = <E, R>(options: Options, ready: (started: Started) => Effect.
         yield* ready({
           url: Context.get(context, ApiServer).url,
           home: Context.get(context, Home),
-          settings: Context.get(context, Settings)
+          settings: Context.get(context, Settings),
+          complaints: options.terminal ? [] : Context.get(context, Config).issues.map((issue) => issue.text)
         })
         yield* Signals.stop
         return Context.get(context, Drain)

@@ -9,6 +9,8 @@ import type { Options, Started } from "./gateway.js"
 type Environment = Options["environment"]
 
 export interface Greeting {
+  /** Said before the line. */
+  readonly complaints: ReadonlyArray<string>
   readonly line: string
   readonly notes: ReadonlyArray<string>
 }
@@ -49,6 +51,7 @@ export const of = (
   const { home, url } = started
   const command = commandOf(at.environment)
   return {
+    complaints: started.complaints.map((complaint) => `hermes: warning: ${complaint}`),
     line: `hermes-effect ${version} is ready: ${at.terminal ? `${url}/#key=${encodeURIComponent(Redacted.value(home.apiKey))}` : url}`,
     notes: [
       ...(at.terminal ? [] : [keyNote(started, at.environment)]),
@@ -60,8 +63,8 @@ export const of = (
   }
 }
 
-export const say = ({ line, notes }: Greeting): Effect.Effect<void> =>
-  Effect.zipRight(
-    Console.log(line),
-    Effect.sync(() => void (notes.length > 0 && process.stderr.write(`${notes.join("\n")}\n`)))
-  )
+const note = (lines: ReadonlyArray<string>): Effect.Effect<void> =>
+  lines.length === 0 ? Effect.void : Effect.sync(() => void process.stderr.write(`${lines.join("\n")}\n`))
+
+export const say = ({ complaints, line, notes }: Greeting): Effect.Effect<void> =>
+  note(complaints).pipe(Effect.zipRight(Console.log(line)), Effect.zipRight(note(notes)))

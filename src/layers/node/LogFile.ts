@@ -81,8 +81,8 @@ const toPretty = (options: Logger.Logger.Options<unknown>, redact: (text: string
   return `${redact(line)}\n`
 }
 
-/** What of the log is shown on stderr too: all of it to a person, the troubles to whoever keeps a service's output. */
-export type Shown = "everything" | "troubles" | "nothing"
+/** What of the log is shown on stderr too: all of it to a person, the failures to whoever keeps a service's output. */
+export type Shown = "everything" | "failures" | "nothing"
 
 /**
  * Logs to `logs/hermes.log` of the home what `log.level` lets through, and to stderr what is to be shown. What is logged is
@@ -105,7 +105,7 @@ export const layer = (options: { readonly stderr: Shown }): Layer.Layer<never, n
         const stored = file.append(toLine(entry, redactor.text))
         const shown =
           options.stderr === "everything" ||
-          (options.stderr === "troubles" && LogLevel.greaterThanEqual(entry.logLevel, LogLevel.Warning))
+          (options.stderr === "failures" && LogLevel.greaterThanEqual(entry.logLevel, LogLevel.Error))
         if (shown || !stored) process.stderr.write(toPretty(entry, redactor.text))
       })
       const { values } = yield* Config

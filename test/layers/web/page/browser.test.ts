@@ -411,7 +411,7 @@ if (Stage.browserPath === null && !required) {
           await me.say(`do sh -c 'touch approved.txt'`)
           await me.question.getByText("touch approved.txt").waitFor()
           const tool = me.answers.first().getByRole("group")
-          await tool.getByText(", running").waitFor({ state: "attached" })
+          await tool.getByText(", waiting for your answer").waitFor({ state: "attached" })
           await picture(me.page, "question")
           await isAccessible(me.page)
           const approve = me.question.getByRole("button", { name: "Approve" })
@@ -695,7 +695,7 @@ if (Stage.browserPath === null && !required) {
         async () => {
           const me = await enter()
           await ask("GET", "/health")
-          await me.say(`do printf '%s' '${attack.replaceAll("'", "")}' > evil.html`)
+          await me.say(`do printf '%s' '${attack.replaceAll("'", "")}' > evil.html; rm -rf nothing`)
           await me.question.getByText("onerror").waitFor()
           await me.question.getByRole("button", { name: "Approve" }).click()
           await me.reads("That is all.")
