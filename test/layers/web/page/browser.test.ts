@@ -432,7 +432,7 @@ if (Stage.browserPath === null && !required) {
           for (let step = 0; step < 6 && !(await me.hasFocus(deny)); step++) await me.page.keyboard.press("Shift+Tab")
           await me.page.keyboard.press("Space")
           await me.rests()
-          await me.answers.nth(1).getByText(", failed").waitFor({ state: "attached" })
+          await me.answers.nth(1).getByText(", not done").waitFor({ state: "attached" })
 
           await me.say("look at what there is")
           await me.reads("I have looked.")
