@@ -95,6 +95,7 @@ const stdinNames = /^(-|\/dev\/(stdin|fd\/\d+|tcp\/.*|udp\/.*)|\/proc\/self\/fd\
 const shell: Rule = (invocation) => {
   const texts = textsOf(invocation)
   if (texts.some((text) => /^--?(help|version)$/.test(text))) return none
+  if (invocation.args.some(({ process }) => process)) return asks("remote-code", "runs what another command gives it")
   const script = scriptOf(invocation, ["o", "O", "rcfile", "init-file"])
   const inline = texts
     .slice(0, script.at)

@@ -42,6 +42,7 @@ const wrappers: { readonly [name: string]: Wrapper } = {
   env: { dash: true, valued: list("u C unset chdir"), script: list("S split-string") },
   nohup: {},
   setsid: {},
+  setpriv: { valued: list("reuid regid groups inh-caps ambient-caps bounding-set securebits selinux-label") },
   nice: { valued: list("n adjustment") },
   ionice: { valued: list("c n class classdata") },
   chrt: { before: 1 },

@@ -25,6 +25,19 @@ const wordTypes = new Set([
 
 const redirectTypes = new Set(["file_redirect", "heredoc_redirect", "herestring_redirect"])
 
+/** Leaves whose text is data, or is looked through where it is read. */
+const data = new Set([
+  "raw_string",
+  "ansi_c_string",
+  "comment",
+  "heredoc_body",
+  "heredoc_content",
+  "heredoc_start",
+  "heredoc_end",
+  "string_content"
+])
+const starts = /(?<!\\)(?:\\\\)*(?:`|\$\(|[<>]\()/
+
 const plainWord = /^(?:[^\s'"\\$`;&|<>()]|\\[^])+$/
 
 interface Collected {
@@ -472,6 +485,9 @@ class Reader {
       !/(?:^|[\s;&|()])$/.test(this.#source.slice(Math.max(0, node.start - 1), node.start))
     )
       this.problem("a comment is not understood")
+    // What the grammar took for plain text, a shell would run.
+    if (node.children.length === 0 && node.named && !data.has(node.type) && starts.test(this.text(node)))
+      this.problem("a substitution in it is not understood")
     for (const child of node.children) this.look(child)
   }
 }
