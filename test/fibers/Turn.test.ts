@@ -606,6 +606,21 @@ describe("Turn.forkWorker, Turn.detach, Turn.cleared", () => {
     })
   )
 
+  it.effect("a fiber apart belongs to the turn that asks, and outside of any to nobody, whoever made its scope", () =>
+    Effect.gen(function* () {
+      const scope = yield* Turn.enter(B)(Scope.make())
+      const apart = Effect.flatMap(Turn.forkApart(scope)(Effect.zip(Turn.peek, Turn.currentOption)), Turn.result)
+      const [mine, turn] = yield* Turn.enter(A)(apart)
+      assert.deepStrictEqual(mine, factsOf(A))
+      assert.strictEqual(Option.getOrNull(turn)?.id, A.id)
+      const [nobody, none] = yield* apart
+      assert.strictEqual(nobody.identity.platform._tag, "Unset")
+      assert.isTrue(Option.isNone(none))
+      const stranger = yield* Effect.exit(Turn.enter(A)(Effect.provideService(Turn.currentOption, Turn.CurrentTurn, B)))
+      assert.isTrue(Exit.isFailure(stranger))
+    })
+  )
+
   it.effect("a certain worker begins and ends also when it is interrupted before its first step", () =>
     Effect.gen(function* () {
       const seen: Array<string> = []

@@ -4,6 +4,7 @@ export {
   current,
   currentOption,
   CurrentTurn,
+  currentOption,
   delegate,
   detach,
   engaged,
