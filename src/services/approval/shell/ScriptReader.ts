@@ -25,6 +25,12 @@ const wordTypes = new Set([
 
 const redirectTypes = new Set(["file_redirect", "heredoc_redirect", "herestring_redirect"])
 
+/** Tokens that a shell acts on wherever they stand. */
+const hasOperator = (node: SyntaxNode): boolean =>
+  node.children.some((child) =>
+    wordTypes.has(child.type) ? false : /^(?:&&|\|\||[<>|;&()])$/.test(child.type) || hasOperator(child)
+  )
+
 /** Leaves whose text is data, or is looked through where it is read. */
 const data = new Set([
   "raw_string",
@@ -477,7 +483,15 @@ class Reader {
     return nodes.filter((node) => node.named && node.type !== "comment").map((node) => this.statement(node))
   }
 
-  look(node: SyntaxNode): void {
+  look(node: SyntaxNode, inString = false): void {
+    // Between double quotes a single quote is a letter, and what stands behind it is expanded.
+    if (inString && /^(?:raw_string|ansi_c_string)$/.test(node.type) && /[`$]/.test(this.text(node).slice(1)))
+      this.problem("a quote in a quoted expansion is not understood")
+    // `[ a || b ]` is two commands, and `[ a > b ]` writes a file.
+    if (node.type === "test_command" && node.children[0]?.type === "[" && hasOperator(node))
+      this.problem("an operator between single brackets is the shell's own")
+    if (node.type === "comment" && this.#source.slice(0, node.start).endsWith("\\\n"))
+      this.problem("a comment is not understood")
     if (node.missing) this.problem("it ends too early or a quote, bracket or word is missing")
     if (node.type === "ERROR") this.problem("a part of it is not understood")
     if (
@@ -488,7 +502,10 @@ class Reader {
     // What the grammar took for plain text, a shell would run.
     if (node.children.length === 0 && node.named && !data.has(node.type) && starts.test(this.text(node)))
       this.problem("a substitution in it is not understood")
-    for (const child of node.children) this.look(child)
+    const quoted =
+      (inString && node.type !== "command_substitution") ||
+      /^(?:string|heredoc_body|translated_string)$/.test(node.type)
+    for (const child of node.children) this.look(child, quoted)
   }
 }
 
