@@ -4,7 +4,6 @@ export {
   current,
   currentOption,
   CurrentTurn,
-  currentOption,
   delegate,
   detach,
   engaged,

@@ -53,6 +53,7 @@ const alternativesLimit = 64
 
 /** `{a,b}` in all its forms, none when there are too many. */
 export const braces = (marked: string): ReadonlyArray<string> | null => {
+  if (marked.split(open).length > 16) return null
   const at = innermost(marked)
   if (at === null) return [marked]
   const [from, to] = at
