@@ -38,7 +38,7 @@ describe("the command", () => {
     expect((await run(["gateway", "--help"])).stdout).toContain("\n  stop ")
     const one = await run(["sessions", "list", "-h"])
     expect(one.stdout).toMatch(
-      /^The conversations.*\n\nUsage: hermes sessions list \[-n, --limit N\]\n[\s\S]*default 50/
+      /^The conversations.*\n\nUsage: hermes sessions list \[-n, --limit N\] \[--archived\]\n[\s\S]*default 50/
     )
     expect((await run(["model", "--help"])).stdout).not.toContain("scripted")
     expect((await run(["--completions", "bash"])).stdout).toContain("deliveries")

@@ -169,11 +169,15 @@ describe("a database that cannot be used", () => {
   beforeAll(Command.built, Command.buildMillis)
 
   it.scopedLive.each([
-    ["noise", (file: string) => writeFileSync(file, randomBytes(64 * 1024)), /keep the file and restore a backup/],
+    [
+      "noise",
+      (file: string) => writeFileSync(file, randomBytes(64 * 1024)),
+      /keep the file and run `hermes doctor --fix`/
+    ],
     [
       "a text",
       (file: string) => writeFileSync(file, "not a database at all\n".repeat(500)),
-      /keep the file and restore/
+      /keep the file and run `hermes doctor/
     ],
     ["a directory", (file: string) => mkdirSync(file), /cannot be opened/]
   ] as const)(

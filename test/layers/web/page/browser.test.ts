@@ -375,6 +375,7 @@ if (Stage.browserPath === null && !required) {
           await me.answers.getByText("word5").waitFor()
           await me.page.reload()
           await me.stop.waitFor()
+          await me.mine.first().waitFor()
           assert.strictEqual(await me.mine.count(), 1)
           await me.reads(words(60).join(""))
           await me.rests()
