@@ -25,7 +25,7 @@ const misbehaviours: { readonly [name: string]: Misbehaviour } = {
   garbage: { reply: ModelServer.garbage, told: /something that is not an answer.*Check the model's base URL/s },
   page: {
     reply: { headers: { "content-type": "text/html" }, pieces: ["<html><body>Welcome to nginx!</body></html>"] },
-    told: /something that is not an answer.*Check the model's base URL/s
+    told: /base URL answers with an HTML page.*Set HERMES_MODEL_BASE_URL/s
   },
   noise: {
     reply: { headers: { "content-type": "application/json" }, pieces: [new Uint8Array(3_000).fill(0xfe)] },

@@ -48,7 +48,8 @@ describe("a repair", () => {
         yield* populated.make(whole)
         const before = populated.everything(whole)
         let lossy = 0
-        for (let round = 0; round < scaled(60, 4); round++) {
+        const rounds = scaled(60, 4)
+        for (let round = 0; round < rounds; round++) {
           const file = path.join(home, `${round}`, "state.db")
           mkdirSync(path.dirname(file))
           copyFileSync(whole, file)
@@ -74,7 +75,8 @@ describe("a repair", () => {
           }
           yield* Effect.scoped(SqliteDatabase.open({ file }))
         }
-        assert.isAbove(lossy, 0)
+        // A few rounds may all be lucky ones.
+        if (rounds >= 30) assert.isAbove(lossy, 0)
       }),
     600_000
   )
