@@ -2,17 +2,13 @@ import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
 
 const full = Number(process.env["TEST_SCALE"] ?? "0") >= 1
-const timeout = full ? 1_200_000 : 30_000
+const timeout = full ? 3_600_000 : 60_000
 
-/** Files that change something of the process itself, or stand for a process of their own. */
-const alone = [
-  "test/fibers/**/*.test.ts",
-  "test/e2e/**/*.test.ts",
-  "test/project/**/*.test.ts",
-  "test/programs/**/*.test.ts",
-  "test/layers/node/**/*.test.ts",
-  "test/layers/web/page/**/*.test.ts",
-  "test/layers/schedule/Monitors.test.ts"
+/** Files that only compute: they share what they load, which is most of their time. */
+const shared = [
+  "test/services/**/*.test.ts",
+  "test/layers/models/**/*.test.ts",
+  "test/layers/web/page/{markdown,reduce,anySequence}.test.ts"
 ]
 
 export default defineConfig({
@@ -26,27 +22,19 @@ export default defineConfig({
     reporters: ["default", "./test/reporter.ts"],
     testTimeout: timeout,
     hookTimeout: timeout,
-    pool: "forks",
-    poolOptions: { forks: { maxForks: 2 } },
+    // Some files wait more than they work.
+    poolOptions: { forks: { maxForks: 3 }, threads: { isolate: false, maxThreads: 1 } },
     projects: [
       {
         extends: true,
         test: {
-          name: "own process",
-          include: alone,
-          exclude: ["test/project/planted/**"]
+          name: "alone",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/project/planted/**", ...shared],
+          pool: "forks"
         }
       },
-      {
-        extends: true,
-        test: {
-          name: "shared process",
-          include: ["test/**/*.test.ts"],
-          exclude: ["test/project/planted/**", ...alone],
-          // Half of the suite's time would go into loading the same modules once a file.
-          poolOptions: { forks: { isolate: false } }
-        }
-      }
+      { extends: true, test: { name: "shared", include: shared, pool: "threads" } }
     ]
   }
 })

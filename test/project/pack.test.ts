@@ -106,7 +106,7 @@ describe("the packed package", () => {
     for (const name of readdirSync(dist, { recursive: true, encoding: "utf8" })) {
       if (!/\.(d\.ts|js)$/.test(name) || /^(bin|page)\//.test(name)) continue
       const text = readFileSync(path.join(dist, name), "utf8")
-      for (const [, specifier = ""] of text.matchAll(/(?:^|\s|\()(?:from|import)\s*\(?["']([^"']+)["']/gm)) {
+      for (const [, specifier = ""] of text.matchAll(/(?:^|\s|\()(?:from|import)\s*\(?["']([^"'\s]+)["']/gm)) {
         if (specifier.startsWith("node:")) continue
         const target = path.join(dist, path.dirname(name), specifier)
         const there = specifier.startsWith(".")
