@@ -8,6 +8,7 @@ import { version } from "../../src/services/operation/Version.js"
 import { homes, json, run } from "./support/hermes.js"
 import * as Shapes from "./support/shapes.js"
 import { asked, offered, openTurns, within } from "./support/state.js"
+import { scaled } from "../scale.js"
 import { Database } from "../../src/services/state/Database.js"
 
 const home = homes()
@@ -414,7 +415,7 @@ describe("inside a turn (decision 29)", () => {
       ["config", "set", "platforms.telegram.allowed_users", "[99]"],
       ["config", "set", "gateway.allow_all_users", "true"]
     ]
-    for (const env of spellings) {
+    for (const env of scaled(100) === 100 ? spellings : spellings.slice(0, 3)) {
       const calls = env === spellings[0] ? all : some
       const refused = await Promise.all(calls.map((args) => run([...args, "--home", directory], { env })))
       for (const { code: exit, stdout, stderr } of refused) {
@@ -426,11 +427,13 @@ describe("inside a turn (decision 29)", () => {
     expect(await rows(directory, "SELECT user_id FROM paired_users")).toEqual([])
     expect(existsSync(path.join(directory, "config.yaml"))).toBe(false)
     // The control: other calls are answered there, and these ones elsewhere.
-    const [list, approve, pair] = await Promise.all([
-      run(["approvals", "list", "--home", directory], { env: spellings[0] }),
-      run(["approvals", "approve", "apr_one", "--home", directory]),
-      run(["pairing", "approve", "telegram", code, "--home", directory])
-    ])
-    expect([list?.code, approve?.code, pair?.code]).toEqual([0, 0, 0])
+    for (const [args, env] of [
+      [["approvals", "list"], spellings[0]],
+      [["approvals", "approve", "apr_one"], {}],
+      [["pairing", "approve", "telegram", code], {}]
+    ] as const) {
+      const { code: exit, stderr } = await run([...args, "--home", directory], { env: env ?? {} })
+      expect([args[1], exit, stderr]).toEqual([args[1], 0, ""])
+    }
   })
 })
