@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url"
 import { defineConfig } from "vitest/config"
+import LongestFirst from "./test/sequencer.js"
 
 const full = Number(process.env["TEST_SCALE"] ?? "0") >= 1
 const timeout = full ? 3_600_000 : 60_000
@@ -20,6 +21,7 @@ export default defineConfig({
   },
   test: {
     reporters: ["default", "./test/reporter.ts"],
+    sequence: { sequencer: LongestFirst },
     testTimeout: timeout,
     hookTimeout: timeout,
     // Some files wait more than they work.
