@@ -1,11 +1,10 @@
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import { Effect } from "effect"
-import type { Address } from "../../fibers/DeliveryOrigin.js"
 import { ChannelDirectory } from "../../services/adapter/ChannelDirectory.js"
 import { Api } from "../../services/api/Api.js"
 import { badGateway, notFound } from "../../services/api/ApiError.js"
 import { Caller } from "../../services/api/Caller.js"
-import { deliveryView, type TargetView } from "../../services/api/Deliveries.js"
+import { deliveryView, targetViews } from "../../services/api/Deliveries.js"
 import { Delivery } from "../../services/delivery/Delivery.js"
 import { Explain } from "../../services/delivery/Explain.js"
 import { HomeChannels } from "../../services/delivery/HomeChannels.js"
@@ -14,20 +13,6 @@ import { TargetResolver } from "../../services/delivery/TargetResolver.js"
 import { Ids } from "../../services/operation/Ids.js"
 import * as ForwardedAdmission from "../conversation/ForwardedAdmission.js"
 import { answered } from "./Failures.js"
-
-type Place = Pick<Address, "platform" | "chatId" | "threadId">
-
-const targetOf = ({ platform, chatId, threadId }: Place): string =>
-  threadId === null ? `${platform}:${chatId}` : `${platform}:${chatId}:${threadId}`
-
-const targetView = (place: Place, name: string | null, home: boolean): TargetView => ({
-  target: targetOf(place),
-  platform: place.platform,
-  chatId: place.chatId,
-  threadId: place.threadId,
-  name,
-  home
-})
 
 export const layer = HttpApiBuilder.group(Api, "deliveries", (handlers) =>
   Effect.gen(function* () {
@@ -85,14 +70,7 @@ export const layer = HttpApiBuilder.group(Api, "deliveries", (handlers) =>
       .handle("targets", () =>
         answered(
           Effect.gen(function* () {
-            const atHome = yield* homes.all
-            const known = yield* directory.list(null)
-            const names = new Map(known.map((chat) => [targetOf(chat), chat.name]))
-            const isHome = new Set(atHome.map(targetOf))
-            return [
-              ...atHome.map((home) => targetView(home, names.get(targetOf(home)) ?? null, true)),
-              ...known.filter((chat) => !isHome.has(targetOf(chat))).map((chat) => targetView(chat, chat.name, false))
-            ]
+            return targetViews(yield* homes.all, yield* directory.list(null))
           })
         )
       )

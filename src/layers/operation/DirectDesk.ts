@@ -1,9 +1,8 @@
 import { Effect, Layer } from "effect"
 import { AmbientEnvironment, startedInsideTurn } from "../../fibers/AmbientEnvironment.js"
-import type { Address } from "../../fibers/DeliveryOrigin.js"
 import { ChannelDirectory } from "../../services/adapter/ChannelDirectory.js"
 import { approvalView } from "../../services/api/Approvals.js"
-import { deliveryView, type TargetView } from "../../services/api/Deliveries.js"
+import { deliveryView, targetViews } from "../../services/api/Deliveries.js"
 import { messageView, sessionView } from "../../services/api/Sessions.js"
 import { Approvals } from "../../services/approval/Approval.js"
 import { Pairing } from "../../services/conversation/Pairing.js"
@@ -51,20 +50,6 @@ const refused = <A, E extends Known, R>(self: Effect.Effect<A, E, R>): Effect.Ef
   Effect.mapError(self, (error) =>
     error instanceof Refused || isState(error) ? error : new Refused({ code: snake(error._tag), text: error.message })
   )
-
-type Place = Pick<Address, "platform" | "chatId" | "threadId">
-
-const targetOf = ({ platform, chatId, threadId }: Place): string =>
-  threadId === null ? `${platform}:${chatId}` : `${platform}:${chatId}:${threadId}`
-
-const targetView = (place: Place, name: string | null, home: boolean): TargetView => ({
-  target: targetOf(place),
-  platform: place.platform,
-  chatId: place.chatId,
-  threadId: place.threadId,
-  name,
-  home
-})
 
 const make = Effect.gen(function* () {
   const sessions = yield* SessionStore
@@ -133,14 +118,7 @@ const make = Effect.gen(function* () {
         ),
       explain: (id) => refused(explain.story(id)),
       targets: Effect.gen(function* () {
-        const atHome = yield* homes.all
-        const known = yield* directory.list(null)
-        const names = new Map(known.map((chat) => [targetOf(chat), chat.name]))
-        const isHome = new Set(atHome.map(targetOf))
-        return [
-          ...atHome.map((home) => targetView(home, names.get(targetOf(home)) ?? null, true)),
-          ...known.filter((chat) => !isHome.has(targetOf(chat))).map((chat) => targetView(chat, chat.name, false))
-        ]
+        return targetViews(yield* homes.all, yield* directory.list(null))
       }),
       send: (target, text) =>
         Effect.gen(function* () {

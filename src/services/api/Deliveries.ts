@@ -2,6 +2,8 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { Schema } from "effect"
+import type { Address } from "../../fibers/DeliveryOrigin.js"
+import type { KnownChat } from "../adapter/ChannelDirectory.js"
 import { Story } from "../delivery/Explain.js"
 import { CauseKind, type DeliveryRow, DeliveryState, Via } from "../delivery/Outbox.js"
 import { Instant } from "../operation/Instant.js"
@@ -73,6 +75,33 @@ export const TargetView = Schema.Struct({
   home: Schema.Boolean
 }).annotations({ identifier: "Target" })
 export type TargetView = typeof TargetView.Type
+
+type Place = Pick<Address, "platform" | "chatId" | "threadId">
+
+const targetOf = ({ platform, chatId, threadId }: Place): string =>
+  threadId === null ? `${platform}:${chatId}` : `${platform}:${chatId}:${threadId}`
+
+const targetView = (place: Place, name: string | null, home: boolean): TargetView => ({
+  target: targetOf(place),
+  platform: place.platform,
+  chatId: place.chatId,
+  threadId: place.threadId,
+  name,
+  home
+})
+
+/** The home channels, then the other chats that this home has met. */
+export const targetViews = (
+  homes: ReadonlyArray<Address>,
+  known: ReadonlyArray<KnownChat>
+): ReadonlyArray<TargetView> => {
+  const names = new Map(known.map((chat) => [targetOf(chat), chat.name]))
+  const isHome = new Set(homes.map(targetOf))
+  return [
+    ...homes.map((home) => targetView(home, names.get(targetOf(home)) ?? null, true)),
+    ...known.filter((chat) => !isHome.has(targetOf(chat))).map((chat) => targetView(chat, chat.name, false))
+  ]
+}
 
 /** The outbox, and messages out. */
 export const Deliveries = HttpApiGroup.make("deliveries")
