@@ -33,6 +33,7 @@ import { ApiServer } from "../services/api/ApiServer.js"
 import { Config } from "../services/operation/Config.js"
 import { Drain } from "../services/operation/Drain.js"
 import { Home } from "../services/operation/Home.js"
+import { Pause } from "../services/operation/Pause.js"
 import { Jobs } from "../services/schedule/Jobs.js"
 import { Settings } from "../services/operation/Settings.js"
 import { version } from "../services/operation/Version.js"
@@ -51,7 +52,7 @@ export const layer = Layer.mergeAll(scheduling, Search.layerFeeding, Retention.l
 )
 
 const health = Layer.unwrapEffect(
-  Effect.map(Effect.all([Jobs, ModelRoute, Database]), ([jobs, route, database]) =>
+  Effect.map(Effect.all([Jobs, ModelRoute, Database, Pause]), ([jobs, route, database, pause]) =>
     Health.layer({
       version,
       database: Effect.map(database.wrong, (error) => error?.message ?? null),
@@ -59,7 +60,7 @@ const health = Layer.unwrapEffect(
       jobs: Effect.catchAll(jobs.summary, (error) =>
         Effect.as(Effect.logWarning("the jobs could not be counted", error), { scheduled: 0, next: null })
       ),
-      paused: Effect.succeed(false)
+      paused: Effect.map(pause.current, (paused) => paused !== null)
     })
   )
 )

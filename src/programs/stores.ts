@@ -13,6 +13,7 @@ import * as GatewayAddress from "../layers/sqlite/GatewayAddress.js"
 import * as HomeChannels from "../layers/sqlite/HomeChannels.js"
 import * as Inbox from "../layers/sqlite/Inbox.js"
 import * as Outbox from "../layers/sqlite/Outbox.js"
+import * as Pause from "../layers/sqlite/Pause.js"
 import * as Pairing from "../layers/sqlite/Pairing.js"
 import * as SessionArchive from "../layers/sqlite/SessionArchive.js"
 import * as SessionStore from "../layers/sqlite/SessionStore.js"
@@ -34,6 +35,7 @@ export const stores = Layer.mergeAll(
   HomeChannels.layer,
   ChannelDirectory.layer,
   Pairing.layer,
+  Pause.layer,
   GatewayAddress.layer,
   JobStore.layer,
   Occurrences.layer,

@@ -20,6 +20,7 @@ import type { Notifier } from "../../services/delivery/Notifier.js"
 import type { Activity } from "../../services/operation/Activity.js"
 import type { Drain } from "../../services/operation/Drain.js"
 import type { Ids } from "../../services/operation/Ids.js"
+import type { Pause } from "../../services/operation/Pause.js"
 import type { BusyMode, SettingsShape } from "../../services/operation/Settings.js"
 import type { Session } from "../../services/session/Session.js"
 import type { Compaction } from "../../services/session/Compaction.js"
@@ -40,6 +41,8 @@ export type Mail =
   | { readonly _tag: "Ended"; readonly turnId: string }
   | { readonly _tag: "Stop"; readonly stopped: Deferred.Deferred<boolean> }
   | { readonly _tag: "Shutdown"; readonly done: Deferred.Deferred<void> }
+  /** A pause was lifted: what was held begins. */
+  | { readonly _tag: "Unpaused" }
   | { readonly _tag: "Sweep"; readonly now: number }
 
 interface Running {
@@ -61,6 +64,7 @@ export interface ActorServices {
   readonly scope: Scope.Scope
   readonly ids: typeof Ids.Service
   readonly drain: typeof Drain.Service
+  readonly pause: typeof Pause.Service
   readonly inbox: typeof Inbox.Service
   readonly database: typeof Database.Service
   readonly sessions: typeof SessionStore.Service
@@ -94,6 +98,8 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
     const pending: Array<InboxEntry> = []
     /** What came while a turn's last words were being delivered; handled when it has ended. */
     const deferred: Array<InboxEntry> = []
+    /** Turns of an earlier process that a pause keeps from going on. */
+    const held: Array<Extract<Mail, { readonly _tag: "Resume" }>> = []
     let running: Running | null = null
     let busyMode: BusyMode = settings.conversation.busyMode
     let lastActive = yield* Clock.currentTimeMillis
@@ -187,8 +193,8 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
       })
 
     /** Begins what waits first; an event whose beginning fails is answered by the next start. */
-    const next: Effect.Effect<void> = Effect.suspend(() => {
-      if (running !== null || shutdown !== null) return Effect.void
+    const next: Effect.Effect<void> = Effect.flatMap(services.pause.current, (paused) => {
+      if (running !== null || shutdown !== null || paused !== null || held.length > 0) return Effect.void
       const entry = pending.shift()
       if (entry === undefined) return Effect.void
       actor.occupied -= 1
@@ -266,11 +272,12 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
       })
 
     const message = (entry: InboxEntry, mode: BusyMode): Effect.Effect<void> =>
-      Effect.suspend(() => {
+      Effect.flatMap(services.pause.current, (paused) => {
         const run = running
-        if (run !== null) return whileRunning(entry, run, mode)
+        // A pause lets what runs go on: nothing comes after it that would have to wait for the interrupted work.
+        if (run !== null) return whileRunning(entry, run, paused !== null && mode === "interrupt" ? "queue" : mode)
         pending.push(entry)
-        return next
+        return paused === null ? next : acknowledge(entry, Notice.pauseHeld(paused))
       })
 
     const status = (entry: InboxEntry) =>
@@ -280,8 +287,10 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         const session =
           entry.event.sessionId === null ? yield* sessions.peek(key) : yield* sessions.get(entry.event.sessionId)
         const delegates = yield* services.delegation.running
+        const paused = yield* services.pause.current
         return [
           run === null ? "Idle." : `Working for ${yield* elapsed(run.startedAt)}.`,
+          ...(paused === null ? [] : [Notice.pauseHolds(paused).text]),
           waiting === 0 ? "Nothing waits." : `${waiting} message${waiting === 1 ? "" : "s"} waiting.`,
           ...(delegates.length === 0
             ? []
@@ -418,7 +427,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         }
       })
 
-    const onResume = (turn: Turn.Turn, entry: InboxEntry) =>
+    const onResume = ({ turn, entry }: Extract<Mail, { readonly _tag: "Resume" }>) =>
       Effect.gen(function* () {
         const session = yield* sessionOf(entry)
         const opened = yield* Effect.either(services.drain.open("turn", key))
@@ -443,7 +452,11 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         case "Event":
           return onEvent(mail.entry, mail.recovered)
         case "Resume":
-          return onResume(mail.turn, mail.entry)
+          return Effect.flatMap(services.pause.current, (paused) =>
+            paused === null ? onResume(mail) : Effect.sync(() => held.push(mail))
+          )
+        case "Unpaused":
+          return Effect.zipRight(Effect.forEach(held.splice(0), onResume, { discard: true }), next)
         case "Ended":
           return onEnded(mail.turnId)
         case "Stop":
@@ -461,6 +474,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
             const idle =
               running === null &&
               pending.length === 0 &&
+              held.length === 0 &&
               deferred.length === 0 &&
               Option.getOrElse(mailbox.unsafeSize(), () => 0) <= 0
             if (!idle || mail.now - lastActive < idleMillis) return
@@ -492,7 +506,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         phase: running === null ? "idle" : running.stopping ? "stopping" : "running",
         turnId: running?.turnId ?? null,
         startedAt: running?.startedAt ?? null,
-        queued: pending.length + deferred.length + (running?.steering.length ?? 0)
+        queued: pending.length + held.length + deferred.length + (running?.steering.length ?? 0)
       }),
       loop: Effect.whileLoop({ while: () => !retired, body: () => step, step: () => undefined })
     }

@@ -13,6 +13,7 @@ import * as Notice from "../../services/delivery/Notice.js"
 import { type NoticeText, Notifier } from "../../services/delivery/Notifier.js"
 import { Drain } from "../../services/operation/Drain.js"
 import { Ids } from "../../services/operation/Ids.js"
+import { Pause } from "../../services/operation/Pause.js"
 import { Readiness } from "../../services/operation/Readiness.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { sessionKey } from "../../services/session/SessionKey.js"
@@ -28,6 +29,7 @@ const make = Effect.gen(function* () {
   const delivery = yield* Delivery
   const notifier = yield* Notifier
   const drain = yield* Drain
+  const pause = yield* Pause
   const ids = yield* Ids
   const readiness = yield* Readiness
 
@@ -82,6 +84,14 @@ const make = Effect.gen(function* () {
       const drained = yield* drain.draining
       const draining = drained === null ? "go on" : whileDraining(event)
       if (drained !== null && draining === "refuse") return yield* refuse(event, Notice.drainRefused(drained))
+      const paused = yield* pause.current
+      // Kept for later only where it can be answered later.
+      if (
+        paused !== null &&
+        addressOf(event.source, null) === null &&
+        SlashCommand.parse(event.text)._tag !== "Command"
+      )
+        return yield* refuse(event, Notice.pauseRefused(paused))
       const key = sessionKey(event.source, settings.conversation)
       if (!(yield* conversations.reserve(key)))
         return yield* refuse(event, Notice.busyFull({ waiting: settings.conversation.queueCap }))
@@ -152,5 +162,16 @@ const make = Effect.gen(function* () {
 export const layer: Layer.Layer<
   Admission,
   never,
-  Settings | Authorization | Pairing | Inbox | Conversations | Approvals | Delivery | Notifier | Drain | Ids | Readiness
+  | Settings
+  | Authorization
+  | Pairing
+  | Inbox
+  | Conversations
+  | Approvals
+  | Delivery
+  | Notifier
+  | Drain
+  | Pause
+  | Ids
+  | Readiness
 > = Layer.effect(Admission, make)

@@ -10,6 +10,8 @@ import { HomeChannels } from "../../services/delivery/HomeChannels.js"
 import { ModelRoute } from "../../services/agent/ModelRoute.js"
 import type { Session } from "../../services/session/Session.js"
 import { type Owner, SessionStore } from "../../services/session/SessionStore.js"
+import * as Notice from "../../services/delivery/Notice.js"
+import { Pause } from "../../services/operation/Pause.js"
 import * as JobCommands from "./JobCommands.js"
 
 /** Handled here; the rest needs the actor's state, or changes the transcript. */
@@ -34,6 +36,8 @@ export const ownerOf = (entry: InboxEntry): Owner => {
   }
 }
 
+const senderOf = ({ event: { source } }: InboxEntry): string => source.userName ?? source.userId ?? "owner"
+
 const day = (millis: number): string => new Date(millis).toISOString().slice(0, 10)
 
 const listed = (session: Session): string =>
@@ -50,6 +54,7 @@ export const make = Effect.gen(function* () {
   const homes = yield* HomeChannels
   const sessions = yield* SessionStore
   const route = yield* ModelRoute
+  const pause = yield* Pause
   const jobs = yield* JobCommands.make
 
   const answerApproval = (entry: InboxEntry, approve: boolean, reason: string, scope: Scope = "once") =>
@@ -60,7 +65,7 @@ export const make = Effect.gen(function* () {
         approve,
         scope,
         reason: reason === "" ? null : reason,
-        by: entry.event.source.userName ?? entry.event.source.userId ?? "owner"
+        by: senderOf(entry)
       })
       .pipe(Effect.map((row) => `${approve ? approvedFor[scope] : "Denied"}: ${row.subject}`))
 
@@ -120,6 +125,12 @@ export const make = Effect.gen(function* () {
           return yield* setHome(entry)
         case "whoami":
           return whoAmI(entry)
+        case "pause": {
+          const paused = yield* pause.begin({ by: senderOf(entry), reason: args === "" ? null : args })
+          return Notice.pauseHolds(paused).text
+        }
+        case "unpause":
+          return (yield* pause.lift) ? "I go on, first with what waited." : "I was not paused."
       }
     }).pipe(Effect.catchAll((error) => Effect.succeed(error.message)))
 

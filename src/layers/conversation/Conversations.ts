@@ -13,6 +13,7 @@ import { Notifier } from "../../services/delivery/Notifier.js"
 import { Activity } from "../../services/operation/Activity.js"
 import { Drain } from "../../services/operation/Drain.js"
 import { Ids } from "../../services/operation/Ids.js"
+import { Pause } from "../../services/operation/Pause.js"
 import { Settings } from "../../services/operation/Settings.js"
 import type { JobDesk } from "../../services/schedule/JobDesk.js"
 import { Compaction } from "../../services/session/Compaction.js"
@@ -34,6 +35,7 @@ const make = Effect.gen(function* () {
     scope: yield* Effect.scope,
     ids: yield* Ids,
     drain: yield* Drain,
+    pause: yield* Pause,
     inbox: yield* Inbox,
     database: yield* Database,
     sessions: yield* SessionStore,
@@ -77,6 +79,10 @@ const make = Effect.gen(function* () {
     Effect.flatMap(Clock.currentTimeMillis, (now) =>
       Effect.forEach(actors.values(), (actor) => Queue.offer(actor.mailbox, { _tag: "Sweep", now }), { discard: true })
     ).pipe(Effect.delay(sweepInterval), Effect.forever)
+  )
+
+  yield* services.pause.whenLifted(
+    Effect.forEach(actors.values(), (actor) => Queue.offer(actor.mailbox, { _tag: "Unpaused" }), { discard: true })
   )
 
   const offer: (typeof Conversations.Service)["offer"] = (entry) =>
@@ -140,6 +146,7 @@ export const layer: Layer.Layer<
   | Settings
   | Ids
   | Drain
+  | Pause
   | Inbox
   | Database
   | SessionStore

@@ -6,12 +6,14 @@ import { ownerOnly } from "../../services/api/Caller.js"
 import { Approvals } from "../../services/approval/Approval.js"
 import { Activity, type ActivityEvent } from "../../services/operation/Activity.js"
 import { Health, type HealthDetail } from "../../services/operation/Health.js"
+import { Pause } from "../../services/operation/Pause.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { cookieName } from "./Authentication.js"
 import { EventSender } from "./EventSender.js"
 import { answered } from "./Failures.js"
 import * as Keyring from "./Keyring.js"
 import * as Prometheus from "./Prometheus.js"
+import { ownerId } from "./Surfaces.js"
 
 /** Alive: needs no key. */
 export const liveness = HttpApiBuilder.group(Api, "liveness", (handlers) =>
@@ -20,7 +22,7 @@ export const liveness = HttpApiBuilder.group(Api, "liveness", (handlers) =>
 
 const familiesOf = (
   detail: HealthDetail,
-  counts: { readonly openApprovals: number; readonly streams: number }
+  counts: { readonly openApprovals: number; readonly streams: number; readonly paused: boolean }
 ): ReadonlyArray<Prometheus.Family> => [
   {
     name: "hermes_info",
@@ -30,6 +32,7 @@ const familiesOf = (
   },
   Prometheus.gauge("hermes_uptime_seconds", "Time since the start.", detail.uptime),
   Prometheus.gauge("hermes_draining", "1 while new work is refused.", detail.status === "draining" ? 1 : 0),
+  Prometheus.gauge("hermes_paused", "1 while a pause lets nothing new begin.", counts.paused ? 1 : 0),
   {
     name: "hermes_work",
     help: "Work in progress.",
@@ -68,6 +71,7 @@ export const layer = HttpApiBuilder.group(Api, "operation", (handlers) =>
     const approvals = yield* Approvals
     const activity = yield* Activity
     const sender = yield* EventSender
+    const pause = yield* Pause
     const keyring = Keyring.make((yield* Settings).apiServer.key)
 
     return handlers
@@ -77,10 +81,21 @@ export const layer = HttpApiBuilder.group(Api, "operation", (handlers) =>
         answered(
           Effect.gen(function* () {
             const open = yield* approvals.open(null)
-            const counts = { openApprovals: open.length, streams: yield* sender.count }
+            const counts = {
+              openApprovals: open.length,
+              streams: yield* sender.count,
+              paused: (yield* pause.current) !== null
+            }
             return Prometheus.render(familiesOf(yield* health.detail, counts), yield* Metric.snapshot)
           })
         )
+      )
+      .handle("pause", ({ payload: { reason } }) => answered(pause.begin({ by: ownerId, reason })))
+      .handle("unpause", () =>
+        Effect.gen(function* () {
+          yield* ownerOnly("the end of a pause")
+          return { lifted: yield* pause.lift }
+        }).pipe(answered)
       )
       .handle("events", ({ request, urlParams }) =>
         Effect.gen(function* () {

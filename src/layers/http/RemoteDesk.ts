@@ -94,6 +94,10 @@ export const layer = (options: Client.Options): Layer.Layer<Desk, never, HttpCli
               })
             )
         },
+        pause: {
+          begin: (reason) => asked(client.operation.pause({ payload: { reason } })),
+          lift: Effect.map(asked(client.operation.unpause({})), ({ lifted }) => lifted)
+        },
         pairing: {
           list: asked(client.pairing.list({})),
           approve: (platform, code) => asked(client.pairing.approve({ payload: { platform, code } })),

@@ -13,6 +13,7 @@ import { Outbox } from "../../services/delivery/Outbox.js"
 import { TargetResolver } from "../../services/delivery/TargetResolver.js"
 import { Desk, type DeskError, Refused } from "../../services/operation/Desk.js"
 import { Ids } from "../../services/operation/Ids.js"
+import { Pause } from "../../services/operation/Pause.js"
 import { JobDesk } from "../../services/schedule/JobDesk.js"
 import type { JobDraft } from "../../services/schedule/Jobs.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
@@ -63,6 +64,7 @@ const make = Effect.gen(function* () {
   const directory = yield* ChannelDirectory
   const homes = yield* HomeChannels
   const ids = yield* Ids
+  const pause = yield* Pause
   const care = yield* SessionCare.make
   const jobs = yield* JobDesk
   const environment = yield* AmbientEnvironment
@@ -171,6 +173,10 @@ const make = Effect.gen(function* () {
       removeNote: (reference, key) => refused(jobs.removeNote(reference, key)),
       preview: (options) => refused(jobs.preview(options))
     },
+    pause: {
+      begin: (reason) => pause.begin({ by: "owner", reason }),
+      lift: pause.lift
+    },
     pairing: {
       list: pairing.list,
       approve: (platform, code) => refused(pairing.approve(platform, code)),
@@ -197,6 +203,7 @@ export const layer: Layer.Layer<
   | ChannelDirectory
   | HomeChannels
   | Ids
+  | Pause
   | JobDesk
   | AmbientEnvironment
 > = Layer.effect(Desk, make)

@@ -3,6 +3,7 @@ import { Clock, Effect, Layer, Mailbox, Random, Scope } from "effect"
 import * as Turn from "../../fibers/Turn.js"
 import { ClockWatch } from "../../services/operation/ClockWatch.js"
 import { Drain } from "../../services/operation/Drain.js"
+import { Pause } from "../../services/operation/Pause.js"
 import { Readiness } from "../../services/operation/Readiness.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { Bell } from "../../services/schedule/Bell.js"
@@ -33,6 +34,7 @@ const make = Effect.gen(function* () {
   const occurrences = yield* Occurrences
   const bell = yield* Bell
   const drain = yield* Drain
+  const pause = yield* Pause
   const readiness = yield* Readiness
   const settings = yield* Settings
   const clockWatch = yield* ClockWatch
@@ -85,7 +87,7 @@ const make = Effect.gen(function* () {
   /** Starts as many as there are places, all in one transaction; counted as work before anything of them happens. */
   const start = Effect.gen(function* () {
     const free = settings.cron.maxParallelJobs - running.size
-    if (stopped || free <= 0 || queue.length === 0) return
+    if (stopped || free <= 0 || queue.length === 0 || (yield* pause.current) !== null) return
     const next = queue.slice(0, free)
     const counted = new Map<OccurrenceId, Effect.Effect<void>>()
     for (const one of next) {
@@ -155,7 +157,7 @@ const make = Effect.gen(function* () {
         Effect.annotateLogs({ millis: jump })
       )
     yield* beat
-    if (stopped || (yield* drain.draining) !== null) return longestMillis
+    if (stopped || (yield* drain.draining) !== null || (yield* pause.current) !== null) return longestMillis
     const { claimed, missed } = yield* claims.claimDue
     if (claimed.length > 0) {
       queue = queue.concat(claimed)
@@ -192,6 +194,7 @@ const make = Effect.gen(function* () {
     )
   )
   yield* worker(Effect.zipRight(readiness.await, dispatcher))
+  yield* pause.whenLifted(Effect.zipRight(bell.ring, offered))
 
   return Scheduler.of({
     recover: Effect.gen(function* () {

@@ -7,11 +7,14 @@ import { GatewayStatus, HealthBrief, HealthDetail } from "../operation/Health.js
 import { Authentication } from "./Caller.js"
 import { answersWithEvents } from "./EventStream.js"
 import { Instant } from "../operation/Instant.js"
+import { Paused } from "../operation/Pause.js"
 
 /** Is it alive? The one question that needs no key. */
 export const Liveness = HttpApiGroup.make("liveness").add(
   HttpApiEndpoint.get("health", "/health").addSuccess(HealthBrief).annotate(OpenApi.Summary, "Alive; needs no key")
 )
+
+const Reason = Schema.NonEmptyString.pipe(Schema.maxLength(500))
 
 const prometheus = HttpApiSchema.Text({ contentType: "text/plain; version=0.0.4; charset=utf-8" })
 const events = HttpApiSchema.Text({ contentType: "text/event-stream" })
@@ -32,6 +35,17 @@ export const Operation = HttpApiGroup.make("operation")
     HttpApiEndpoint.get("status", "/api/status")
       .annotate(OpenApi.Summary, "What `hermes status` shows")
       .addSuccess(GatewayStatus)
+  )
+  .add(
+    HttpApiEndpoint.post("pause", "/api/pause")
+      .setPayload(Schema.Struct({ reason: Schema.optionalWith(Schema.NullOr(Reason), { default: () => null }) }))
+      .addSuccess(Paused)
+      .annotate(OpenApi.Summary, "Begins nothing new: no turns, no scheduled runs; what runs goes on")
+  )
+  .add(
+    HttpApiEndpoint.post("unpause", "/api/unpause")
+      .addSuccess(Schema.Struct({ lifted: Schema.Boolean }))
+      .annotate(OpenApi.Summary, "Begins again; refused to what was started inside a turn")
   )
   .add(
     HttpApiEndpoint.get("events", "/api/events")

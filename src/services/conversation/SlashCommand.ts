@@ -79,6 +79,14 @@ export const commands = [
     help: "send what nobody asked for to this chat",
     busy: "reject"
   },
+  {
+    name: "pause",
+    aliases: [],
+    usage: "/pause [REASON]",
+    help: "begin nothing new anywhere, jobs neither; what runs goes on",
+    busy: "dispatch"
+  },
+  { name: "unpause", aliases: [], usage: "/unpause", help: "begin again, first with what waited", busy: "dispatch" },
   { name: "whoami", aliases: [], usage: "/whoami", help: "who you are to me", busy: "dispatch" },
   { name: "start", aliases: [], usage: "/start", help: "", busy: "dispatch", silent: true }
 ] as const satisfies ReadonlyArray<CommandSpec>

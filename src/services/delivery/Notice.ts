@@ -3,6 +3,7 @@
  * text that may. Pure. Nothing in here is a secret: who hands in a command or a cause has redacted it.
  */
 import type { Source } from "../conversation/InboundEvent.js"
+import type { Paused } from "../operation/Pause.js"
 import type { NoticeText } from "./Notifier.js"
 
 export type Code =
@@ -24,6 +25,9 @@ export type Code =
   | "queue.ok"
   | "drain.refused"
   | "drain.queued"
+  | "pause.held"
+  | "pause.refused"
+  | "pause.holds"
   | "run.heartbeat"
   | "run.inactive.warning"
   | "run.inactive.killed"
@@ -188,6 +192,23 @@ export const restartGoing = (drain: { readonly restart: boolean }): Notice =>
   notice("restart.going", drain.restart ? "I'm restarting and will be back in a moment." : "I'm shutting down.")
 
 export const restartBack = (): Notice => notice("restart.back", "I'm back.")
+
+// A pause
+
+const since = (paused: Paused): string => (paused.reason === null ? "" : ` (${paused.reason})`)
+
+export const pauseHeld = (paused: Paused): Notice =>
+  notice("pause.held", `I'm paused${since(paused)}. I kept your message and answer it after /unpause.`)
+
+/** To who could not be answered later. */
+export const pauseRefused = (paused: Paused): Notice =>
+  notice(
+    "pause.refused",
+    `I'm paused${since(paused)} and did not take this. Please send it again after \`hermes unpause\`.`
+  )
+
+export const pauseHolds = (paused: Paused): Notice =>
+  notice("pause.holds", `Paused by ${paused.by}${since(paused)}: nothing new begins until /unpause.`)
 
 // A long run
 

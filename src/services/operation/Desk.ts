@@ -8,6 +8,7 @@ import type { SearchHitView, SearchParameters } from "../api/SessionSearch.js"
 import type { MessageView, SessionView } from "../api/Sessions.js"
 import type { Story } from "../delivery/Explain.js"
 import type { DeliveryState } from "../delivery/Outbox.js"
+import type { Paused } from "./Pause.js"
 import type { IncidentState } from "../schedule/Incident.js"
 import type { PreviewOptions } from "../schedule/JobDesk.js"
 import type { JobDraft, JobPatch } from "../schedule/Jobs.js"
@@ -130,6 +131,11 @@ export class Desk extends Context.Tag("hermes/operation/Desk")<
       ) => Effect.Effect<ReadonlyArray<NoteView>, DeskError>
       readonly removeNote: (reference: string, key: string) => Effect.Effect<boolean, DeskError>
       readonly preview: (options: PreviewOptions) => Effect.Effect<Preview, DeskError>
+    }
+    readonly pause: {
+      readonly begin: (reason: string | null) => Effect.Effect<Paused, DeskError>
+      /** False when there was none. */
+      readonly lift: Effect.Effect<boolean, DeskError>
     }
     readonly pairing: {
       readonly list: Effect.Effect<

@@ -108,6 +108,36 @@ describe("a conversation", () => {
     }).pipe(Effect.provide(Testing.gateway({ model: echo })))
   )
 
+  it.scopedLive("begins nothing while it is paused, lets what runs go on, and answers what waited in order", () =>
+    Effect.gen(function* () {
+      const gate = yield* gated
+      yield* Effect.gen(function* () {
+        yield* say("one")
+        yield* gate.waits("one")
+        yield* say("/pause the garden is on fire")
+        yield* heard("Paused by Bob (the garden is on fire)")
+        yield* say("two")
+        yield* heard("It's next")
+        yield* gate.answer("one", "first")
+        yield* heard("first")
+        yield* say("/status")
+        yield* heard("1 message waiting.")
+        yield* say("three")
+        const { requests } = yield* Testing.ScriptedModel
+        expect((yield* requests).map(lastUser)).toEqual(["one"])
+        yield* gate.answer("two", "second")
+        yield* gate.answer("three", "third")
+        yield* say("/unpause")
+        yield* heard("third")
+        expect((yield* texts).filter((text) => /^(first|second|third)$/.test(text))).toEqual([
+          "first",
+          "second",
+          "third"
+        ])
+      }).pipe(Effect.provide(Testing.gateway({ model: gate.model })))
+    })
+  )
+
   it.scopedLive("queues in order when told to, and says so once", () =>
     Effect.gen(function* () {
       const gate = yield* gated
@@ -465,6 +495,34 @@ describe("a restart", () => {
           yield* heard("you said: three")
           expect(yield* texts).toEqual(["you said: one", "you said: two", "you said: three"])
           yield* eventStates("answered", "answered", "answered", "answered")
+        })
+      }
+    )
+  )
+
+  it.scopedLive("stays paused: the dead turn and what comes in go on after /unpause, in order", () =>
+    across(
+      {
+        model: () => Testing.hang(),
+        run: Effect.gen(function* () {
+          yield* say("one")
+          yield* eventStates("running")
+          yield* say("/pause")
+          yield* heard("Paused by Bob")
+        })
+      },
+      {
+        model: echo,
+        run: Effect.gen(function* () {
+          yield* say({ text: "two", messageId: "902" })
+          yield* heard("I'm paused. I kept your message")
+          expect(yield* (yield* Testing.ScriptedModel).requests).toEqual([])
+          yield* say({ text: "/unpause", messageId: "903" })
+          yield* heard("you said: two")
+          expect((yield* texts).filter((text) => text.startsWith("you said"))).toEqual([
+            "you said: one",
+            "you said: two"
+          ])
         })
       }
     )

@@ -14,6 +14,7 @@ import * as TargetResolverLayer from "../../../src/layers/delivery/TargetResolve
 import * as Server from "../../../src/layers/http/Server.js"
 import * as IdsLayer from "../../../src/layers/node/Ids.js"
 import * as ActivityLayer from "../../../src/layers/operation/Activity.js"
+import * as PauseLayer from "../../../src/layers/sqlite/Pause.js"
 import * as DrainLayer from "../../../src/layers/operation/Drain.js"
 import * as HealthLayer from "../../../src/layers/operation/Health.js"
 import * as BellLayer from "../../../src/layers/schedule/Bell.js"
@@ -284,7 +285,8 @@ const stores = Layer.mergeAll(
   OccurrencesLayer.layer,
   IncidentsLayer.layer,
   NotepadLayer.layer,
-  GatewayAddressLayer.layer
+  GatewayAddressLayer.layer,
+  Layer.orDie(PauseLayer.layer)
 ).pipe(Layer.provideMerge(Layer.mergeAll(layerMemory, IdsLayer.layer)))
 
 const page = Effect.map(folder, (home) => {

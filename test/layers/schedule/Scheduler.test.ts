@@ -4,6 +4,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, Layer, Schedule } from "effect"
 import * as FireClaimsLayer from "../../../src/layers/sqlite/FireClaims.js"
 import { Drain } from "../../../src/services/operation/Drain.js"
+import { Pause } from "../../../src/services/operation/Pause.js"
 import { Settings } from "../../../src/services/operation/Settings.js"
 import { Bell } from "../../../src/services/schedule/Bell.js"
 import { ClaimLost, FireClaims } from "../../../src/services/schedule/FireClaim.js"
@@ -53,6 +54,26 @@ const sleepers = (count: number) =>
   })
 
 describe("the scheduler", () => {
+  it.scopedLive("starts nothing while the gateway is paused, lets what runs go on, and begins when it is lifted", () =>
+    Effect.gen(function* () {
+      const scheduler = yield* Scheduler
+      const pause = yield* Pause
+      yield* sleepers(1)
+      yield* until("one run", scheduler.running, (running) => running.length === 1)
+      yield* pause.begin({ by: "Ann", reason: null })
+      const jobs = yield* Jobs
+      const { job } = yield* jobs.create(
+        { name: "paused", schedule: "every 1h", script: "sleep.sh", noAgent: true },
+        maker
+      )
+      yield* jobs.runNow(job.id)
+      yield* Effect.sleep("300 millis")
+      expect(yield* rows("SELECT state FROM occurrences")).toEqual([{ state: "running" }])
+      yield* pause.lift
+      yield* until("both runs", scheduler.running, (running) => running.length === 2)
+    }).pipe(Effect.provide(Testing.gateway({ model: [], settings: { cron: { maxParallelJobs: 2 } } })))
+  )
+
   it.scopedLive(
     "at a shutdown starts nothing, records what it interrupts once, tells of it, and gives back what waited",
     () =>

@@ -47,6 +47,8 @@ const answers = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
     return nevers("pairing", "letting people in is for the owner")
   if (follows(words, /^config$/i, /^set$/i, { test: OwnersSetting.is }))
     return nevers("config", "approvals, security and allowlists are set by the owner")
+  if (isHermes(invocation) && follows(words, /^unpause$/i))
+    return nevers("pause", "what the owner has paused begins again when the owner says so")
   if (!isHermes(invocation)) return none
   const [first = "", second = "x"] = words.slice(words.findIndex((word) => scriptName.test(word)) + 1)
   const guarded = /^(approvals?|pairing|config|cron|gateway)$/i
@@ -72,8 +74,7 @@ const service = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
     if (at >= 0 && !/^(status|help)$/.test(verb) && !textsOf(invocation).includes("--help"))
       return asks("own-start", "starts the agent's gateway outside of what looks after it")
     if (follows(words, /^(update|restore|uninstall)$/)) return found
-    if (follows(words, /^unpause$/) || follows(words, /^key$/, /^rotate$/))
-      return asks("own-change", "changes the agent's own gateway")
+    if (follows(words, /^key$/, /^rotate$/)) return asks("own-change", "changes the agent's own gateway")
   }
   switch (name) {
     case "systemctl":
