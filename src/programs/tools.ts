@@ -2,6 +2,7 @@
 import { Layer } from "effect"
 import * as cronjob from "../layers/tools/cronjob.js"
 import * as delegateTask from "../layers/tools/delegateTask.js"
+import * as patch from "../layers/tools/patch.js"
 import * as readFile from "../layers/tools/readFile.js"
 import * as searchFiles from "../layers/tools/searchFiles.js"
 import * as sendMessage from "../layers/tools/sendMessage.js"
@@ -12,6 +13,7 @@ export const tools = Layer.mergeAll(
   terminal.layer,
   readFile.layer,
   writeFile.layer,
+  patch.layer,
   searchFiles.layer,
   sendMessage.layer,
   delegateTask.layer,

@@ -5,7 +5,7 @@ import { Settings } from "../../services/operation/Settings.js"
 import type { Monitor } from "../../services/schedule/Job.js"
 import { MonitorFailed, Monitors, type MonitorState } from "../../services/schedule/Monitor.js"
 import { Scripts } from "../../services/schedule/Script.js"
-import * as TextDifference from "../../services/schedule/TextDifference.js"
+import * as TextDifference from "../../services/agent/TextDifference.js"
 import { readable } from "../../services/shell/Output.js"
 import * as GuardedGet from "../node/GuardedGet.js"
 

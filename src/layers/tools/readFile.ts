@@ -6,6 +6,7 @@ import * as Tool from "../../services/agent/Tool.js"
 import { ToolRegistry } from "../../services/agent/Toolbox.js"
 import type { Approvals } from "../../services/approval/Approval.js"
 import type { Settings } from "../../services/operation/Settings.js"
+import type { NotReplaceable } from "../node/FileReplacement.js"
 import * as AgentPath from "./AgentPath.js"
 import * as Gate from "./Gate.js"
 import * as LineReader from "./LineReader.js"
@@ -29,7 +30,8 @@ const description =
   "Reads a text file, a page of lines at a time; each line is shown as its number, a bar and its text. The end of a page says where the next begins."
 
 /** What went wrong with a file, and what can be done about it. */
-export const failureOf = (written: string, error: PlatformError): Tool.ToolFailure => {
+export const failureOf = (written: string, error: PlatformError | NotReplaceable): Tool.ToolFailure => {
+  if (error._tag === "NotReplaceable") return new Tool.ToolFailure({ text: `${written}: ${error.detail}` })
   const reason = error._tag === "SystemError" ? error.reason : "Unknown"
   const advice =
     reason === "NotFound"

@@ -1,13 +1,12 @@
 import { FileSystem } from "@effect/platform"
-import { Effect, Layer, Option, Schema } from "effect"
-import * as path from "node:path"
+import { Effect, Layer, Schema } from "effect"
 import type { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
 import * as Tool from "../../services/agent/Tool.js"
 import { ToolRegistry } from "../../services/agent/Toolbox.js"
 import type { Approvals } from "../../services/approval/Approval.js"
 import { Ids } from "../../services/operation/Ids.js"
 import type { Settings } from "../../services/operation/Settings.js"
-import * as Directories from "../node/Directories.js"
+import * as FileReplacement from "../node/FileReplacement.js"
 import * as AgentPath from "./AgentPath.js"
 import * as Gate from "./Gate.js"
 import { failureOf } from "./readFile.js"
@@ -20,36 +19,7 @@ const Parameters = Schema.Struct({
 const description =
   "Writes a text file whole, replacing what was there, and makes the directories on the way. Read a file before you replace it."
 
-const freshMode = 0o644
 const shownContent = 3_000
-
-/** Beside the old file and then in its place, in one step: a reader sees the old content or the new, a crash leaves the old. */
-const replace = (fs: FileSystem.FileSystem, file: string, content: Uint8Array, suffix: string) =>
-  Effect.gen(function* () {
-    const before = yield* Effect.option(fs.stat(file))
-    if (Option.isSome(before) && before.value.type !== "File")
-      return yield* new Tool.ToolFailure({
-        text: before.value.type === "Directory" ? "it is a directory" : "it is no regular file and is not replaced"
-      })
-    yield* Effect.try({
-      try: () => Directories.make(path.dirname(file)),
-      catch: (error) => new Tool.ToolFailure({ text: error instanceof Error ? error.message : String(error) })
-    })
-    const draft = path.join(path.dirname(file), `.${path.basename(file).slice(0, 100)}.${suffix}.tmp`)
-    const write = Effect.scoped(
-      Effect.gen(function* () {
-        const mode = Option.isSome(before) ? before.value.mode & 0o7777 : freshMode
-        const handle = yield* fs.open(draft, { flag: "wx", mode })
-        if (content.length > 0) yield* handle.writeAll(content)
-        if (Option.isSome(before)) yield* fs.chmod(draft, mode)
-        yield* handle.sync
-      })
-    )
-    yield* Effect.zipRight(write, fs.rename(draft, file)).pipe(
-      Effect.onError(() => Effect.ignore(fs.remove(draft, { force: true })))
-    )
-    return Option.isSome(before) ? Number(before.value.size) : null
-  })
 
 /** The path, and as much of the content as a person will read before they say yes. */
 const subjectOf = (file: string, content: string): string =>
@@ -83,12 +53,11 @@ export const layer: Layer.Layer<
             const file = yield* paths.resolve(args.path)
             const verdict = yield* paths.writing(file)
             const content = new TextEncoder().encode(args.content)
-            const write = Effect.flatMap(ids.next("call"), (id) => replace(fs, file.real, content, id)).pipe(
-              Effect.mapError((error) =>
-                error._tag === "ToolFailure"
-                  ? new Tool.ToolFailure({ text: `${args.path}: ${error.text}` })
-                  : failureOf(args.path, error)
-              )
+            const write = Effect.flatMap(ids.next("call"), (suffix) =>
+              FileReplacement.replace(file.real, content, { suffix })
+            ).pipe(
+              Effect.mapError((error) => failureOf(args.path, error)),
+              Effect.provideService(FileSystem.FileSystem, fs)
             )
             const before = yield* gate.pass(
               { tool: "write_file", subject: subjectOf(file.real, args.content), verdict },

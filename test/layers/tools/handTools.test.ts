@@ -1,5 +1,5 @@
 import { describe, it } from "@effect/vitest"
-import { Context, Effect, Either, Layer, Ref } from "effect"
+import { Effect, Layer } from "effect"
 import {
   chmodSync,
   existsSync,
@@ -21,19 +21,19 @@ import { monitorEventLoopDelay } from "node:perf_hooks"
 import * as path from "node:path"
 import { expect } from "vitest"
 import * as CronMarker from "../../../src/fibers/CronMarker.js"
-import * as Turn from "../../../src/fibers/Turn.js"
 import * as ToolRegistryLayer from "../../../src/layers/agent/ToolRegistry.js"
 import * as CommandJudgeLayer from "../../../src/layers/approval/CommandJudge.js"
 import * as ShellLayer from "../../../src/layers/node/Shell.js"
+import * as FileReplacement from "../../../src/layers/node/FileReplacement.js"
 import * as PlainFile from "../../../src/layers/node/PlainFile.js"
+import * as patchTool from "../../../src/layers/tools/patch.js"
 import * as readFileTool from "../../../src/layers/tools/readFile.js"
 import * as searchFilesTool from "../../../src/layers/tools/searchFiles.js"
 import * as terminalTool from "../../../src/layers/tools/terminal.js"
 import * as writeFileTool from "../../../src/layers/tools/writeFile.js"
-import { ToolFailure } from "../../../src/services/agent/Tool.js"
 import { ToolRegistry } from "../../../src/services/agent/Toolbox.js"
-import { Approvals, Authorized, NotApproved, type Question } from "../../../src/services/approval/Approval.js"
-import { ambient, files, ids, redactor, settings, settingsLayer, turn } from "../support/hands.js"
+import { asked, desk, sayYes, use } from "../support/desk.js"
+import { ambient, files, ids, redactor, settings, settingsLayer } from "../support/hands.js"
 
 const person = realpathSync(mkdtempSync(path.join(tmpdir(), "hands-")))
 const agent = path.join(person, ".hermes-effect")
@@ -48,33 +48,6 @@ writeFileSync(
   Array.from({ length: 1_200 }, (_, index) => `line ${index + 1}`).join("\n")
 )
 
-/** What was asked, and what is answered. */
-class Desk extends Context.Tag("test/Desk")<
-  Desk,
-  { readonly asked: Ref.Ref<ReadonlyArray<Question>>; readonly yes: Ref.Ref<boolean> }
->() {}
-
-const desk = Layer.effectContext(
-  Effect.gen(function* () {
-    const asked = yield* Ref.make<ReadonlyArray<Question>>([])
-    const yes = yield* Ref.make(false)
-    const approvals = yield* Effect.scoped(
-      Layer.build(
-        Layer.mock(Approvals, {
-          unasked: (question) => (self) => Effect.provideService(self, Authorized, { question }),
-          authorize: (question) => (self) =>
-            Effect.gen(function* () {
-              yield* Ref.update(asked, (all) => [...all, question])
-              if (yield* Ref.get(yes)) return yield* Effect.provideService(self, Authorized, { question })
-              return yield* new NotApproved({ cause: "denied", reason: "The owner said no." })
-            })
-        })
-      )
-    )
-    return Context.add(approvals, Desk, { asked, yes })
-  })
-)
-
 const base = Layer.mergeAll(
   settingsLayer(agent, { terminal: { ...settings(agent).terminal, workingDirectory: project, timeoutSeconds: 20 } }),
   ambient({ HOME: person }),
@@ -83,7 +56,13 @@ const base = Layer.mergeAll(
   redactor
 )
 
-const layer = Layer.mergeAll(terminalTool.layer, readFileTool.layer, writeFileTool.layer, searchFilesTool.layer).pipe(
+const layer = Layer.mergeAll(
+  terminalTool.layer,
+  readFileTool.layer,
+  writeFileTool.layer,
+  patchTool.layer,
+  searchFilesTool.layer
+).pipe(
   Layer.provideMerge(
     Layer.mergeAll(
       ToolRegistryLayer.layer,
@@ -94,35 +73,6 @@ const layer = Layer.mergeAll(terminalTool.layer, readFileTool.layer, writeFileTo
     )
   )
 )
-
-interface Told {
-  /** What the model reads, whether it went well or not. */
-  readonly text: string
-  readonly ok: boolean
-  readonly steps: ReadonlyArray<string>
-}
-
-const use = (name: string, args: unknown, changes: Parameters<typeof turn>[1] = {}) =>
-  Effect.gen(function* () {
-    const tool = (yield* (yield* ToolRegistry).all).find((one) => one.name === name)
-    if (tool === undefined) return yield* Effect.dieMessage(`no tool ${name}`)
-    const steps: Array<string> = []
-    const step = (what: string) => Effect.sync(() => void steps.push(what))
-    const outcome = yield* Turn.enter(turn("a", changes))(
-      tool.call(JSON.stringify(args), { callId: "call", waiting: step("waiting"), started: step("started") })
-    ).pipe(Effect.either)
-    return {
-      text: Either.match(outcome, {
-        onLeft: (error) => (error instanceof ToolFailure ? error.text : `ParseError ${error.message}`),
-        onRight: (text) => text
-      }),
-      ok: Either.isRight(outcome),
-      steps
-    } satisfies Told
-  })
-
-const asked = Effect.flatMap(Desk, ({ asked }) => Ref.get(asked))
-const sayYes = Effect.flatMap(Desk, ({ yes }) => Ref.set(yes, true))
 
 describe("terminal", () => {
   it.live("runs what only reads at once, in the working directory", () =>
@@ -235,7 +185,7 @@ describe("read_file", () => {
     Effect.gen(function* () {
       writeFileSync(path.join(project, "long.txt"), `${"é".repeat(3_000_000)}\nend`)
       const long = (yield* use("read_file", { path: "long.txt" })).text
-      expect(long.length).toBeLessThan(3_000)
+      expect(long.length).toBeLessThan(4_300)
       expect(long).toContain("2|end")
       expect(long).toContain("1 lines are longer")
       writeFileSync(path.join(project, "wide.txt"), Array.from({ length: 400 }, () => "w".repeat(1_000)).join("\n"))
@@ -495,12 +445,103 @@ describe("search_files", () => {
   )
 })
 
+describe("patch", () => {
+  const put = (name: string, text: string): string => {
+    const file = path.join(project, "patched", name)
+    mkdirSync(path.dirname(file), { recursive: true })
+    writeFileSync(file, text)
+    return file
+  }
+  const has = (name: string): string => readFileSync(path.join(project, "patched", name), "utf8")
+
+  it.live("changes one place and shows what became of it", () =>
+    Effect.gen(function* () {
+      const file = put("one", "a\n  b\nc\n")
+      chmodSync(file, 0o751)
+      const told = yield* use("patch", { path: "patched/one", old_string: "b", new_string: "d" })
+      expect(told).toMatchObject({ ok: true, steps: ["started"] })
+      expect(told.text).toContain("-  b\n+  d")
+      expect(has("one")).toBe("a\n  d\nc\n")
+      expect(statSync(file).mode & 0o777).toBe(0o751)
+      const missed = yield* use("patch", { path: "patched/one", old_string: "  dd e", new_string: "x" })
+      expect(missed).toMatchObject({ ok: false, text: expect.stringContaining("Nothing was changed.") })
+      expect((yield* use("patch", { path: "patched/one" })).text).toContain("or a `patch`")
+      writeFileSync(file, Buffer.from([0xff, 0x61]))
+      expect((yield* use("patch", { path: "patched/one", old_string: "a", new_string: "x" })).text).toContain(
+        "no UTF-8"
+      )
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.live("of several files is done whole or not at all", () =>
+    Effect.gen(function* () {
+      put("a", "a\n")
+      put("b", "b\n")
+      put("gone", "g\n")
+      const patch = (b: string) =>
+        `*** Begin Patch\n*** Update File: patched/a\n-a\n+A\n*** Update File: patched/b\n*** Move to: patched/sub/B\n-${b}\n+B\n*** Delete File: patched/gone\n*** Add File: patched/fresh\n+new\n*** End Patch`
+      expect((yield* use("patch", { patch: patch("nowhere") })).ok).toBe(false)
+      expect(has("a")).toBe("a\n")
+      expect((yield* use("patch", { patch: patch("b") })).ok).toBe(true)
+      expect([has("a"), has("sub/B"), has("fresh")]).toEqual(["A\n", "B\n", "new\n"])
+      expect(readdirSync(path.join(project, "patched")).toSorted()).toEqual(["a", "fresh", "one", "sub"])
+      expect(
+        (yield* use("patch", { patch: "*** Begin Patch\n*** Add File: patched/a\n+x\n*** End Patch" })).text
+      ).toContain("there already")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.live("takes back what it did when a later file cannot be changed", () =>
+    Effect.gen(function* () {
+      const first = put("first", "old")
+      const failed = yield* Effect.either(
+        Effect.provide(
+          FileReplacement.replaceAll(
+            [
+              { file: first, content: Buffer.from("new") },
+              { file: path.join(project, "patched", "made"), content: Buffer.from("made") },
+              { file: path.join(project, "patched", "missing"), content: null }
+            ],
+            "suffix"
+          ),
+          files
+        )
+      )
+      expect(failed._tag).toBe("Left")
+      expect(has("first")).toBe("old")
+      expect(existsSync(path.join(project, "patched", "made"))).toBe(false)
+      expect(readdirSync(path.join(project, "patched")).filter((name) => name.includes("suffix"))).toEqual([])
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.live(
+    "never touches the agent's own files, and asks about the protected ones with the patch before their eyes",
+    () =>
+      Effect.gen(function* () {
+        const secret = "*** Begin Patch\n*** Update File: lines.txt\n-line 1\n+x\n*** Delete File: link\n*** End Patch"
+        expect(yield* use("patch", { patch: secret })).toMatchObject({ ok: false, steps: [] })
+        expect(existsSync(path.join(agent, ".env"))).toBe(true)
+        expect(yield* asked).toEqual([])
+        writeFileSync(path.join(person, ".zshrc"), "alias a=b\n")
+        const change = { path: "~/.zshrc", old_string: "a=b", new_string: "a=c" }
+        // what cannot be done is not asked about
+        expect((yield* use("patch", { ...change, old_string: "zzz" })).steps).toEqual([])
+        expect(yield* use("patch", change)).toMatchObject({ ok: false, steps: ["waiting"] })
+        expect((yield* asked)[0]?.subject).toContain(".zshrc\n- a=b\n+ a=c")
+        expect(readFileSync(path.join(person, ".zshrc"), "utf8")).toBe("alias a=b\n")
+        yield* sayYes
+        expect((yield* use("patch", change)).ok).toBe(true)
+        expect(readFileSync(path.join(person, ".zshrc"), "utf8")).toBe("alias a=c\n")
+      }).pipe(Effect.provide(layer))
+  )
+})
+
 describe("what the model is told about them", () => {
   it.live("is short", () =>
     Effect.gen(function* () {
       const tools = yield* (yield* ToolRegistry).all
-      expect(tools.map((tool) => tool.name)).toEqual(["read_file", "search_files", "terminal", "write_file"])
-      expect(JSON.stringify(tools.map((tool) => tool.definition)).length).toBeLessThan(3_000)
+      expect(tools.map((tool) => tool.name)).toEqual(["patch", "read_file", "search_files", "terminal", "write_file"])
+      expect(JSON.stringify(tools.map((tool) => tool.definition)).length).toBeLessThan(4_300)
       for (const tool of tools) expect(tool.definition.description).not.toContain("\n")
     }).pipe(Effect.provide(layer))
   )

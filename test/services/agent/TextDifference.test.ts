@@ -1,7 +1,7 @@
 import { describe, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
 import { expect } from "vitest"
-import * as TextDifference from "../../../src/services/schedule/TextDifference.js"
+import * as TextDifference from "../../../src/services/agent/TextDifference.js"
 import { scaled } from "../../scale.js"
 
 describe("the difference of two texts", () => {
