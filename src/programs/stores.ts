@@ -17,6 +17,7 @@ import * as Pause from "../layers/sqlite/Pause.js"
 import * as Pairing from "../layers/sqlite/Pairing.js"
 import * as SessionArchive from "../layers/sqlite/SessionArchive.js"
 import * as SessionStore from "../layers/sqlite/SessionStore.js"
+import * as TodoStore from "../layers/sqlite/TodoStore.js"
 import * as ToolCallStore from "../layers/sqlite/ToolCallStore.js"
 import * as Transcript from "../layers/sqlite/Transcript.js"
 import * as TurnStore from "../layers/sqlite/TurnStore.js"
@@ -29,6 +30,7 @@ export const stores = Layer.mergeAll(
   Inbox.layer,
   TurnStore.layer,
   ToolCallStore.layer,
+  TodoStore.layer,
   ApprovalStore.layer,
   DelegationStore.layer,
   Outbox.layer,

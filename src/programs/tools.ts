@@ -7,6 +7,7 @@ import * as readFile from "../layers/tools/readFile.js"
 import * as searchFiles from "../layers/tools/searchFiles.js"
 import * as sendMessage from "../layers/tools/sendMessage.js"
 import * as terminal from "../layers/tools/terminal.js"
+import * as todo from "../layers/tools/todo.js"
 import * as writeFile from "../layers/tools/writeFile.js"
 
 export const tools = Layer.mergeAll(
@@ -14,6 +15,7 @@ export const tools = Layer.mergeAll(
   readFile.layer,
   writeFile.layer,
   patch.layer,
+  todo.layer,
   searchFiles.layer,
   sendMessage.layer,
   delegateTask.layer,

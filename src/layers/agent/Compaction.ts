@@ -5,6 +5,8 @@
  */
 import { Clock, Effect, Layer, Option, Stream } from "effect"
 import { type ModelErrorReason, ModelError, ModelRoute, type TokenUsage } from "../../services/agent/ModelRoute.js"
+import * as TodoList from "../../services/agent/TodoList.js"
+import { TodoStore } from "../../services/agent/TodoStore.js"
 import { Activity } from "../../services/operation/Activity.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { Compaction, type CompactionOutcome, type CompactionRequest } from "../../services/session/Compaction.js"
@@ -59,6 +61,7 @@ const make = Effect.gen(function* () {
   const transcript = yield* Transcript
   const database = yield* Database
   const activity = yield* Activity
+  const todos = yield* TodoStore
   const { compression } = yield* Settings
   const places = yield* Effect.makeSemaphore(mostAtOnce)
   const running = new Set<string>()
@@ -166,7 +169,11 @@ const make = Effect.gen(function* () {
         yield* Effect.logWarning("a conversation could not be compacted; it stays as it is", error)
         return { _tag: "Failed", detail: error.message } satisfies CompactionOutcome
       }
-      const { text, by, usage } = written.right
+      const { by, usage } = written.right
+      // the rows that go may have held it
+      const text = [written.right.text, TodoList.reminder(yield* todos.get(sessionId))]
+        .filter((part) => part !== "")
+        .join("\n\n")
       if (usage !== null)
         yield* database.write(
           "compaction.usage",
@@ -251,7 +258,15 @@ const make = Effect.gen(function* () {
   })
 })
 
-export type CompactionNeeds = ModelRoute | CompactionStore | SessionStore | Transcript | Database | Activity | Settings
+export type CompactionNeeds =
+  | ModelRoute
+  | CompactionStore
+  | SessionStore
+  | Transcript
+  | TodoStore
+  | Database
+  | Activity
+  | Settings
 
 /** Compaction through the model route. */
 export const layer: Layer.Layer<Compaction, never, CompactionNeeds> = Layer.effect(Compaction, make)

@@ -296,7 +296,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
             ? []
             : [`${delegates.length} helper${delegates.length === 1 ? "" : "s"} at work.`]),
           `While I work, a message does: ${busyMode}.`,
-          ...services.commands.statusLines(session)
+          ...(yield* services.commands.statusLines(session))
         ].join("\n")
       })
 

@@ -7,8 +7,11 @@ import type { CommandName } from "../../services/conversation/SlashCommand.js"
 import * as SlashCommand from "../../services/conversation/SlashCommand.js"
 import { Approvals, type Scope } from "../../services/approval/Approval.js"
 import { HomeChannels } from "../../services/delivery/HomeChannels.js"
+import * as TodoList from "../../services/agent/TodoList.js"
+import { TodoStore } from "../../services/agent/TodoStore.js"
 import { ModelRoute } from "../../services/agent/ModelRoute.js"
 import type { Session } from "../../services/session/Session.js"
+import type { StateError } from "../../services/state/StateError.js"
 import { type Owner, SessionStore } from "../../services/session/SessionStore.js"
 import * as Notice from "../../services/delivery/Notice.js"
 import { Pause } from "../../services/operation/Pause.js"
@@ -23,7 +26,7 @@ export type PlainCommand = Exclude<
 export interface Commands {
   /** The text to answer with; empty says nothing. */
   readonly run: (name: PlainCommand, args: string, entry: InboxEntry) => Effect.Effect<string>
-  readonly statusLines: (session: Session | null) => ReadonlyArray<string>
+  readonly statusLines: (session: Session | null) => Effect.Effect<ReadonlyArray<string>, StateError>
 }
 
 /** Whose sessions an event may see: its chat's, and only its sender's own in a direct message (gateway.md 2.6). */
@@ -56,6 +59,7 @@ export const make = Effect.gen(function* () {
   const route = yield* ModelRoute
   const pause = yield* Pause
   const jobs = yield* JobCommands.make
+  const todos = yield* TodoStore
 
   const answerApproval = (entry: InboxEntry, approve: boolean, reason: string, scope: Scope = "once") =>
     approvals
@@ -136,12 +140,17 @@ export const make = Effect.gen(function* () {
 
   return {
     run,
-    statusLines: (session) => [
-      session === null
-        ? "Conversation: a new one"
-        : `Conversation: ${session.title ?? "untitled"}, ${session.messageCount} messages`,
-      `Model: ${route.primary.provider}/${route.primary.model}`
-    ]
+    statusLines: (session) =>
+      Effect.map(session === null ? Effect.succeed(TodoList.empty) : todos.get(session.id), (list) => {
+        const todo = TodoList.line(list)
+        return [
+          session === null
+            ? "Conversation: a new one"
+            : `Conversation: ${session.title ?? "untitled"}, ${session.messageCount} messages`,
+          ...(todo === null ? [] : [todo]),
+          `Model: ${route.primary.provider}/${route.primary.model}`
+        ]
+      })
   } satisfies Commands
 })
 

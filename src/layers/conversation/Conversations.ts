@@ -2,6 +2,7 @@ import { Clock, Deferred, Effect, Layer, Queue } from "effect"
 import * as Turn from "../../fibers/Turn.js"
 import { Agent } from "../../services/agent/Agent.js"
 import { ModelRoute } from "../../services/agent/ModelRoute.js"
+import type { TodoStore } from "../../services/agent/TodoStore.js"
 import { Approvals } from "../../services/approval/Approval.js"
 import { Conversations } from "../../services/conversation/Conversations.js"
 import { Inbox } from "../../services/conversation/Inbox.js"
@@ -161,5 +162,6 @@ export const layer: Layer.Layer<
   | TurnStore
   | Transcript
   | Compaction
+  | TodoStore
   | JobDesk
 > = Layer.scoped(Conversations, make)

@@ -11,6 +11,7 @@ import { jobs } from "./migrations/0010_jobs.js"
 import { channelNames } from "./migrations/0020_channel_names.js"
 import { storyIndexes } from "./migrations/0021_story_indexes.js"
 import { grants } from "./migrations/0030_grants.js"
+import { todos } from "./migrations/0040_todos.js"
 
 /** Every step of the schema, in order. A released one never changes; what comes later is added as the next. */
 const migrations = {
@@ -22,7 +23,8 @@ const migrations = {
   "0010_jobs": jobs,
   "0020_channel_names": channelNames,
   "0021_story_indexes": storyIndexes,
-  "0030_grants": grants
+  "0030_grants": grants,
+  "0040_todos": todos
 }
 
 const numberOf = (name: string): number => Number.parseInt(name, 10)

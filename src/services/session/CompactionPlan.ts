@@ -4,6 +4,7 @@
  * What stays: the first rows, the newest message of a person, and the last rows as far as they fit. A call and its
  * results are never parted. What goes is one run of rows but for that one message, and the summary takes its place.
  */
+import * as TodoList from "../agent/TodoList.js"
 import type { StoredMessage } from "./Transcript.js"
 
 /** Tokens of a text, about: four bytes each. */
@@ -114,10 +115,11 @@ export const plan = (
   if (compacted.length < leastRows) return null
   // Before the newest message of a person, which governs; behind everything when nothing that goes stood before it.
   const before = newest === undefined ? undefined : compacted.findLast((row) => row.position < newest.position)
+  const earlier = compacted.find(({ message }) => message._tag === "summary")?.message.text
   return {
     compacted,
     position: (before ?? compacted.at(-1))?.position ?? 0,
-    earlier: compacted.find(({ message }) => message._tag === "summary")?.message.text ?? null,
+    earlier: earlier === undefined ? null : TodoList.withoutReminder(earlier),
     tokensBefore: tokensOfRows(rows),
     tokensCompacted: tokensOfRows(compacted)
   }

@@ -7,8 +7,10 @@ import * as Activity from "../../../src/layers/operation/Activity.js"
 import * as CompactionStoreLayer from "../../../src/layers/sqlite/CompactionStore.js"
 import * as SqliteDatabase from "../../../src/layers/sqlite/Database.js"
 import * as SessionStoreLayer from "../../../src/layers/sqlite/SessionStore.js"
+import * as TodoStoreLayer from "../../../src/layers/sqlite/TodoStore.js"
 import * as TranscriptLayer from "../../../src/layers/sqlite/Transcript.js"
 import { ModelError, type ModelErrorReason, ModelRoute } from "../../../src/services/agent/ModelRoute.js"
+import { TodoStore } from "../../../src/services/agent/TodoStore.js"
 import { Settings } from "../../../src/services/operation/Settings.js"
 import { Compaction, type CompactionTrigger } from "../../../src/services/session/Compaction.js"
 import { CompactionStore } from "../../../src/services/session/CompactionStore.js"
@@ -51,7 +53,9 @@ const settings = Layer.succeed(
 )
 
 const services = Compactions.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(SessionStoreLayer.layer, TranscriptLayer.layer, CompactionStoreLayer.layer)),
+  Layer.provideMerge(
+    Layer.mergeAll(SessionStoreLayer.layer, TranscriptLayer.layer, CompactionStoreLayer.layer, TodoStoreLayer.layer)
+  ),
   Layer.provideMerge(model),
   Layer.provideMerge(
     Layer.mergeAll(
@@ -148,6 +152,36 @@ describe("compaction", () => {
           database.read("test", (sql) => sql`SELECT task, calls FROM usage WHERE session_id = ${id}`)
         )
         expect(usage).toEqual([])
+      })
+    )
+
+    it.effect("puts the open items of the todo list back, as they are now and once", () =>
+      Effect.gen(function* () {
+        yield* says("what was said")
+        const todos = yield* TodoStore
+        const database = yield* Database
+        const transcript = yield* Transcript
+        const { id } = yield* fresh
+        const summaryOf = Effect.map(
+          transcript.load(id),
+          (rows) => rows.find(({ message }) => message._tag === "summary")?.message.text ?? ""
+        )
+        yield* talk(id, 6)
+        yield* database.write("test", todos.put(id, 0, [{ id: "1", content: "dig", status: "in_progress" }]))
+        yield* compact(id)
+        expect(yield* summaryOf).toContain("- 1 (in_progress): dig")
+        yield* talk(id, 6)
+        yield* database.write(
+          "test",
+          todos.put(id, 1, [
+            { id: "1", content: "dig", status: "completed" },
+            { id: "2", content: "fill", status: "pending" }
+          ])
+        )
+        yield* compact(id)
+        expect(yield* summaryOf).toBe(
+          "what was said\n\n[Open items of your todo list at this point:\n- 2 (pending): fill\n]"
+        )
       })
     )
 
