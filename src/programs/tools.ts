@@ -2,6 +2,7 @@
 import { Layer } from "effect"
 import * as cronjob from "../layers/tools/cronjob.js"
 import * as delegateTask from "../layers/tools/delegateTask.js"
+import * as memory from "../layers/tools/memory.js"
 import * as patch from "../layers/tools/patch.js"
 import * as readFile from "../layers/tools/readFile.js"
 import * as searchFiles from "../layers/tools/searchFiles.js"
@@ -16,6 +17,7 @@ export const tools = Layer.mergeAll(
   writeFile.layer,
   patch.layer,
   todo.layer,
+  memory.layer,
   searchFiles.layer,
   sendMessage.layer,
   delegateTask.layer,

@@ -98,6 +98,7 @@ export const defaults = (home: string): SettingsShape => ({
     provider: null,
     backends: []
   },
+  memory: { charLimit: 2_200, userCharLimit: 1_375, writeApproval: false },
   disabledToolsets: []
 })
 

@@ -8,7 +8,9 @@ import type { SessionIdentity } from "../../fibers/SessionIdentity.js"
 import * as Turn from "../../fibers/Turn.js"
 import * as WorkingDirectory from "../../fibers/WorkingDirectory.js"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
+import { Memory } from "../../services/agent/Memory.js"
 import { Prompt } from "../../services/agent/Prompt.js"
+import * as Toolset from "../../services/agent/Toolset.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { isShared } from "../../services/session/SessionKey.js"
 
@@ -42,6 +44,8 @@ const make = Effect.gen(function* () {
   const environment = yield* AmbientEnvironment
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
+  const memory = yield* Memory
+  const rules = Toolset.rulesOf(settings)
 
   const soul = fs.readFileString(path.join(settings.home, soulFile)).pipe(
     Effect.map((text) => text.slice(0, soulLimit).trim()),
@@ -94,9 +98,12 @@ const make = Effect.gen(function* () {
         turn.identity.chatId._tag === "Value" &&
         isShared({ chatType, threadId }, settings.conversation)
       const own = delegated ? "" : yield* soul
+      const granted = yield* Toolset.Granted
+      const remembered = Toolset.isOffered("memory", turn, rules, granted) ? yield* memory.snapshot : ""
       return [
         delegated ? delegateConduct : conduct,
         ...(own === "" ? [] : [`## Who you are (written by your owner)\n${own}`]),
+        remembered,
         ...(delegated ? [] : [(yield* conversation(turn, shared)).join("\n")]),
         chat ? "People read your answers as chat messages: keep them short." : "",
         `Working directory: ${directory}\nThis conversation began on ${date} (${settings.timezone}).`,
@@ -111,5 +118,5 @@ const make = Effect.gen(function* () {
 export const layer: Layer.Layer<
   Prompt,
   never,
-  Settings | AdapterRegistry | AmbientEnvironment | FileSystem.FileSystem | Path.Path
+  Memory | Settings | AdapterRegistry | AmbientEnvironment | FileSystem.FileSystem | Path.Path
 > = Layer.effect(Prompt, make)

@@ -74,12 +74,7 @@ const make = Effect.gen(function* () {
   const scope = yield* Effect.scope
   const files = yield* ResultFiles.make(settings.home)
 
-  const rules: Toolset.ToolsetRules = {
-    disabled: settings.disabledToolsets,
-    delegates: settings.delegation.defaultToolsets,
-    maxSpawnDepth: settings.delegation.maxSpawnDepth,
-    cron: { memory: settings.cron.memory, scheduling: settings.cron.allowAgentScheduling }
-  }
+  const rules = Toolset.rulesOf(settings)
 
   const toolsOf = (turn: Turn.Turn) =>
     Effect.zipWith(registry.all, Toolset.Granted, (all, granted) => Toolset.offered(all, turn, rules, granted))

@@ -293,6 +293,11 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
         )
       })
     },
+    memory: {
+      charLimit: value(keys.memoryLimit),
+      userCharLimit: value(keys.memoryUserLimit),
+      writeApproval: value(keys.memoryApproval)
+    },
     disabledToolsets: value(keys.disabledToolsets)
   }
 }

@@ -2,12 +2,16 @@
 import { Context } from "effect"
 import * as CronMarker from "../../fibers/CronMarker.js"
 import type { Turn } from "../../fibers/Turn.js"
+import type { SettingsShape } from "../operation/Settings.js"
 
 /** What a delegate gets when the owner named nothing. */
 const delegateDefault = ["terminal", "file", "web"]
 
 /** Nobody reads along in a scheduled run, and its answer has a target of its own. */
 const notInCron = ["messaging", "clarify"]
+
+/** A helper speaks with nobody, and what it read is no reason to remember anything: whatever the owner names. */
+const notForDelegates = ["clarify", "memory"]
 
 export interface ToolsetRules {
   /** Switched off by the owner: subtracted last, whoever asks. */
@@ -35,7 +39,8 @@ const isInCron = (toolset: string, rules: ToolsetRules, granted: ReadonlyArray<s
   return granted === null ? !notInCron.includes(toolset) : isGranted(toolset, granted)
 }
 
-const isOffered = (
+/** May `turn` use the tools of this set? */
+export const isOffered = (
   toolset: string,
   turn: Turn,
   rules: ToolsetRules,
@@ -45,8 +50,17 @@ const isOffered = (
   if (toolset === "delegation" && turn.depth >= rules.maxSpawnDepth) return false
   if (CronMarker.isCron(turn.marker) && !isInCron(toolset, rules, turn.depth === 0 ? granted : null)) return false
   if (turn.depth === 0) return true
+  if (notForDelegates.includes(toolset)) return false
   return (rules.delegates.length === 0 ? delegateDefault : rules.delegates).includes(toolset)
 }
+
+/** The rules as the owner set them. */
+export const rulesOf = (settings: SettingsShape): ToolsetRules => ({
+  disabled: settings.disabledToolsets,
+  delegates: settings.delegation.defaultToolsets,
+  maxSpawnDepth: settings.delegation.maxSpawnDepth,
+  cron: { memory: settings.cron.memory, scheduling: settings.cron.allowAgentScheduling }
+})
 
 /** The tools of `all` that `turn` may use, in the order given. */
 export const offered = <A extends { readonly toolset: string }>(

@@ -259,6 +259,28 @@ export const keys = {
     refused: ["terminal", "file", "messaging", "delegation"],
     doc: "toolsets that no agent gets: terminal, file, messaging, delegation …"
   }),
+  memoryLimit: key({
+    path: "memory.memory_char_limit",
+    schema: Count,
+    fallback: 2_200,
+    doc: "characters of what the agent notes in memories/MEMORY.md",
+    example: "2200"
+  }),
+  memoryUserLimit: key({
+    path: "memory.user_char_limit",
+    schema: Count,
+    fallback: 1_375,
+    doc: "characters of what it knows of you in memories/USER.md",
+    example: "1375"
+  }),
+  memoryApproval: key({
+    path: "memory.write_approval",
+    schema: Switch,
+    fallback: false,
+    refused: true,
+    doc: "ask before the agent remembers something",
+    example: "false"
+  }),
   spawnDepth: key({
     path: "delegation.max_spawn_depth",
     env: "DELEGATION_MAX_SPAWN_DEPTH",

@@ -139,6 +139,13 @@ export interface SettingsShape {
     /** May monitors and tools fetch from addresses of this machine and its own network? Never the cloud's metadata. */
     readonly allowPrivateUrls: boolean
   }
+  readonly memory: {
+    /** Characters of what the agent notes, and of what it knows of its person. */
+    readonly charLimit: number
+    readonly userCharLimit: number
+    /** Is each change of memory asked about? */
+    readonly writeApproval: boolean
+  }
   readonly disabledToolsets: ReadonlyArray<string>
 }
 
