@@ -4,6 +4,7 @@ import * as AdapterRegistry from "../layers/adapter/AdapterRegistry.js"
 import * as Agent from "../layers/agent/Agent.js"
 import * as Compaction from "../layers/agent/Compaction.js"
 import * as Prompt from "../layers/agent/Prompt.js"
+import * as Spending from "../layers/agent/Spending.js"
 import * as Toolbox from "../layers/agent/Toolbox.js"
 import * as ToolRegistry from "../layers/agent/ToolRegistry.js"
 import * as Approvals from "../layers/approval/Approvals.js"
@@ -33,7 +34,7 @@ const agent = tools.pipe(
   Layer.provideMerge(Delegation.layer),
   Layer.provideMerge(Agent.layer),
   Layer.provideMerge(Layer.mergeAll(Toolbox.layer, Prompt.layer, Compaction.layer)),
-  Layer.provideMerge(Layer.mergeAll(ToolRegistry.layer, Shell.layer, MemoryFiles.layer))
+  Layer.provideMerge(Layer.mergeAll(ToolRegistry.layer, Shell.layer, MemoryFiles.layer, Spending.layer))
 )
 
 /** How words reach people, and how people are asked. */

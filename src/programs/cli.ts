@@ -29,6 +29,7 @@ const commands = {
   approvals: () => import("./commands/approvals.js"),
   pairing: () => import("./commands/pairing.js"),
   model: () => import("./commands/model.js"),
+  usage: () => import("./commands/usage.js"),
   pause: () => import("./commands/pause.js"),
   unpause: () => import("./commands/unpause.js"),
   status: () => import("./commands/status.js"),

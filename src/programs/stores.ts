@@ -21,6 +21,7 @@ import * as TodoStore from "../layers/sqlite/TodoStore.js"
 import * as ToolCallStore from "../layers/sqlite/ToolCallStore.js"
 import * as Transcript from "../layers/sqlite/Transcript.js"
 import * as TurnStore from "../layers/sqlite/TurnStore.js"
+import * as Usage from "../layers/sqlite/Usage.js"
 
 export const stores = Layer.mergeAll(
   SessionStore.layer,
@@ -43,5 +44,6 @@ export const stores = Layer.mergeAll(
   Occurrences.layer,
   Incidents.layer,
   Notepad.layer,
-  Responses.layer
+  Responses.layer,
+  Usage.layer
 )

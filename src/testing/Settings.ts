@@ -16,6 +16,8 @@ export const defaults = (home: string): SettingsShape => ({
   model: { provider: "scripted", model: "script", baseUrl: null, apiKey: null, contextWindow: 200_000 },
   fallbacks: [],
   agent: { maxTurns: 100, turnTimeoutSeconds: 1_800, apiMaxRetries: 3 },
+  limits: { dailyUsd: null, dailyTokens: null, perJobUsd: null },
+  prices: [],
   compression: {
     enabled: true,
     threshold: 0.5,

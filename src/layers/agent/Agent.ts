@@ -26,7 +26,9 @@ import { Toolbox, type ToolResult } from "../../services/agent/Toolbox.js"
 import { Activity } from "../../services/operation/Activity.js"
 import { Compaction, type CompactionTrigger } from "../../services/session/Compaction.js"
 import * as CompactionPlan from "../../services/session/CompactionPlan.js"
-import { SessionStore, type SessionUsage } from "../../services/session/SessionStore.js"
+import { Spending } from "../../services/agent/Spending.js"
+import { type Spent, Usage } from "../../services/agent/Usage.js"
+import { SessionStore } from "../../services/session/SessionStore.js"
 import { type Message, type StoredMessage, type ToolCallPart, Transcript } from "../../services/session/Transcript.js"
 import { Database, type Step } from "../../services/state/Database.js"
 
@@ -84,6 +86,8 @@ const make = Effect.gen(function* () {
   const database = yield* Database
   const activity = yield* Activity
   const compaction = yield* Compaction
+  const usages = yield* Usage
+  const spending = yield* Spending
 
   const persistenceFailed = <A, E extends { readonly message: string }>(self: Effect.Effect<A, E>) =>
     Effect.mapError(self, (error) => new PersistenceFailed({ detail: error.message }))
@@ -92,6 +96,7 @@ const make = Effect.gen(function* () {
     const turn = yield* Turn.current
     const route = task.route ?? configured
     const sessionId = task.session.id
+    const job = turn.marker._tag === "Cron" ? turn.marker.job : null
     const place = {
       sessionKey: Field.valueOrNull(turn.identity.sessionKey) ?? "",
       sessionId,
@@ -115,7 +120,7 @@ const make = Effect.gen(function* () {
     const rows: Array<StoredMessage> = [...(yield* transcript.load(sessionId))]
     let pinned = false
     let usage = noUsage
-    const used = new Map<string, SessionUsage>()
+    const used = new Map<string, Spent>()
     let modelCalls = 0
     let compactions = 0
     let tokens = CompactionPlan.tokensOf(systemPrompt) + CompactionPlan.tokensOfRows(rows)
@@ -301,7 +306,7 @@ const make = Effect.gen(function* () {
       spokenBy,
       bookkeeping: Effect.zipRight(
         pinned ? Effect.void : pin,
-        Effect.forEach(used.values(), (spent) => sessions.addUsage(sessionId, spent), { discard: true })
+        Effect.forEach(used.values(), (spent) => usages.add(sessionId, job, spent), { discard: true })
       )
     })
 
@@ -318,6 +323,10 @@ const make = Effect.gen(function* () {
         emptyAnswers === 1 && rows.at(-1)?.message._tag === "tool"
           ? [{ _tag: "user", text: continueNudge, platformMessageId: null }]
           : []
+      if (modelCalls > 0) {
+        const limit = yield* spending.reached(job, [...used.values()]).pipe(persistenceFailed)
+        if (limit !== null) return end(spending.words(limit), "budget")
+      }
       if (compaction.isDue({ tokens, rows: rows.length })) yield* compact("share")
       const attempt = yield* Effect.either(speak(request(nudge, true)))
       if (Either.isLeft(attempt)) {
@@ -403,5 +412,15 @@ const uniqueCalls = (spoken: Spoken, rows: ReadonlyArray<StoredMessage>, turnId:
 export const layer: Layer.Layer<
   Agent,
   never,
-  ModelRoute | Toolbox | Prompt | Transcript | SessionStore | ToolCallStore | Compaction | Database | Activity
+  | ModelRoute
+  | Toolbox
+  | Prompt
+  | Transcript
+  | SessionStore
+  | ToolCallStore
+  | Compaction
+  | Database
+  | Activity
+  | Usage
+  | Spending
 > = Layer.effect(Agent, make)

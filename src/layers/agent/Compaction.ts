@@ -4,9 +4,11 @@
  * conversation goes on meanwhile, and what arrives keeps its place because its rows are not touched.
  */
 import { Clock, Effect, Layer, Option, Stream } from "effect"
+import * as Turn from "../../fibers/Turn.js"
 import { type ModelErrorReason, ModelError, ModelRoute, type TokenUsage } from "../../services/agent/ModelRoute.js"
 import * as TodoList from "../../services/agent/TodoList.js"
 import { TodoStore } from "../../services/agent/TodoStore.js"
+import { Usage } from "../../services/agent/Usage.js"
 import { Activity } from "../../services/operation/Activity.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { Compaction, type CompactionOutcome, type CompactionRequest } from "../../services/session/Compaction.js"
@@ -17,7 +19,6 @@ import {
   CompactionLost,
   CompactionStore
 } from "../../services/session/CompactionStore.js"
-import { SessionStore } from "../../services/session/SessionStore.js"
 import * as SummaryText from "../../services/session/SummaryText.js"
 import { Transcript } from "../../services/session/Transcript.js"
 import { Database } from "../../services/state/Database.js"
@@ -57,7 +58,7 @@ interface Written {
 const make = Effect.gen(function* () {
   const route = yield* ModelRoute
   const store = yield* CompactionStore
-  const sessions = yield* SessionStore
+  const usages = yield* Usage
   const transcript = yield* Transcript
   const database = yield* Database
   const activity = yield* Activity
@@ -174,11 +175,14 @@ const make = Effect.gen(function* () {
       const text = [written.right.text, TodoList.reminder(yield* todos.get(sessionId))]
         .filter((part) => part !== "")
         .join("\n\n")
-      if (usage !== null)
+      if (usage !== null) {
+        const turn = Option.getOrNull(yield* Turn.currentOption)
+        const job = turn?.marker._tag === "Cron" ? turn.marker.job : null
         yield* database.write(
           "compaction.usage",
-          sessions.addUsage(sessionId, { ...usage, task: "compression", calls: 1 })
+          usages.add(sessionId, job, { ...usage, task: "compression", calls: 1 })
         )
+      }
       const tokensAfter = plan.tokensBefore - plan.tokensCompacted + CompactionPlan.tokensOf(SummaryText.framed(text))
       if (tokensAfter >= plan.tokensBefore) {
         yield* store.ineffective(sessionId)
@@ -261,7 +265,7 @@ const make = Effect.gen(function* () {
 export type CompactionNeeds =
   | ModelRoute
   | CompactionStore
-  | SessionStore
+  | Usage
   | Transcript
   | TodoStore
   | Database

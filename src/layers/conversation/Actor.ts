@@ -7,6 +7,7 @@
 import { Cause, Clock, Deferred, Effect, Option, Queue, Scope } from "effect"
 import * as Turn from "../../fibers/Turn.js"
 import type { Steer } from "../../services/agent/Agent.js"
+import type { Spending } from "../../services/agent/Spending.js"
 import { type Approvals, NothingToAnswer } from "../../services/approval/Approval.js"
 import * as BusyPolicy from "../../services/conversation/BusyPolicy.js"
 import type { ConversationView } from "../../services/conversation/Conversations.js"
@@ -65,6 +66,7 @@ export interface ActorServices {
   readonly ids: typeof Ids.Service
   readonly drain: typeof Drain.Service
   readonly pause: typeof Pause.Service
+  readonly spending: typeof Spending.Service
   readonly inbox: typeof Inbox.Service
   readonly database: typeof Database.Service
   readonly sessions: typeof SessionStore.Service
@@ -176,6 +178,12 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
           // once for all that wait: the last of them is answered
           if (pending.length === 0) yield* tell(entry, Notice.sessionSuspended())
           return yield* settle(entry, "dropped", "suspended", Notice.sessionSuspended().text)
+        }
+        const limit = yield* services.spending.reached(null, [])
+        if (limit !== null) {
+          const notice = Notice.limitReached({ words: services.spending.words(limit) })
+          yield* tell(entry, notice)
+          return yield* settle(entry, "dropped", "limited", notice.text)
         }
         const id = Turn.TurnId.make(yield* ids.next("turn"))
         const turn = AdmissionTurn.of({

@@ -9,6 +9,8 @@ import { Approvals, type Scope } from "../../services/approval/Approval.js"
 import { HomeChannels } from "../../services/delivery/HomeChannels.js"
 import * as TodoList from "../../services/agent/TodoList.js"
 import { TodoStore } from "../../services/agent/TodoStore.js"
+import { Spending } from "../../services/agent/Spending.js"
+import { Usage } from "../../services/agent/Usage.js"
 import { ModelRoute } from "../../services/agent/ModelRoute.js"
 import type { Session } from "../../services/session/Session.js"
 import type { StateError } from "../../services/state/StateError.js"
@@ -41,6 +43,9 @@ export const ownerOf = (entry: InboxEntry): Owner => {
 
 const senderOf = ({ event: { source } }: InboxEntry): string => source.userName ?? source.userId ?? "owner"
 
+const figures = (tokens: number, costUsd: number): string =>
+  `${tokens.toLocaleString("en-US")} tokens${costUsd === 0 ? "" : `, about $${costUsd.toFixed(2)}`}`
+
 const day = (millis: number): string => new Date(millis).toISOString().slice(0, 10)
 
 const listed = (session: Session): string =>
@@ -58,6 +63,8 @@ export const make = Effect.gen(function* () {
   const sessions = yield* SessionStore
   const route = yield* ModelRoute
   const pause = yield* Pause
+  const usage = yield* Usage
+  const spending = yield* Spending
   const jobs = yield* JobCommands.make
   const todos = yield* TodoStore
 
@@ -89,6 +96,26 @@ export const make = Effect.gen(function* () {
       if (address === null) return "There is no chat here that I could send to."
       yield* homes.set(address)
       return `This is now the home channel for ${address.platform}: what nobody asked for goes here.`
+    })
+
+  const used = (entry: InboxEntry) =>
+    Effect.gen(function* () {
+      const session =
+        entry.event.sessionId === null ? yield* sessions.peek(entry.key) : yield* sessions.get(entry.event.sessionId)
+      const here = session === null ? null : yield* usage.ofSession(session.id)
+      const today = yield* usage.today(null)
+      const limits = yield* spending.limits
+      return [
+        here === null
+          ? "This conversation: nothing yet."
+          : `This conversation: ${figures(here.inputTokens + here.outputTokens, here.costUsd)}.`,
+        `Today, everywhere: ${figures(today.tokens, today.costUsd)}.`,
+        ...limits.map((limit) =>
+          limit.reached
+            ? spending.words(limit)
+            : `${limit.name}: ${Math.floor((100 * limit.used) / limit.limit)} % used.`
+        )
+      ].join("\n")
     })
 
   const whoAmI = (entry: InboxEntry): string => {
@@ -129,6 +156,8 @@ export const make = Effect.gen(function* () {
           return yield* setHome(entry)
         case "whoami":
           return whoAmI(entry)
+        case "usage":
+          return yield* used(entry)
         case "pause": {
           const paused = yield* pause.begin({ by: senderOf(entry), reason: args === "" ? null : args })
           return Notice.pauseHolds(paused).text

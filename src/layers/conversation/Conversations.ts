@@ -1,6 +1,8 @@
 import { Clock, Deferred, Effect, Layer, Queue } from "effect"
 import * as Turn from "../../fibers/Turn.js"
 import { Agent } from "../../services/agent/Agent.js"
+import { Spending } from "../../services/agent/Spending.js"
+import { Usage } from "../../services/agent/Usage.js"
 import { ModelRoute } from "../../services/agent/ModelRoute.js"
 import type { TodoStore } from "../../services/agent/TodoStore.js"
 import { Approvals } from "../../services/approval/Approval.js"
@@ -37,6 +39,7 @@ const make = Effect.gen(function* () {
     ids: yield* Ids,
     drain: yield* Drain,
     pause: yield* Pause,
+    spending: yield* Spending,
     inbox: yield* Inbox,
     database: yield* Database,
     sessions: yield* SessionStore,
@@ -148,6 +151,8 @@ export const layer: Layer.Layer<
   | Ids
   | Drain
   | Pause
+  | Spending
+  | Usage
   | Inbox
   | Database
   | SessionStore

@@ -94,6 +94,7 @@ export const layer = (options: Client.Options): Layer.Layer<Desk, never, HttpCli
               })
             )
         },
+        usage: (urlParams) => asked(client.usage.report({ urlParams })),
         pause: {
           begin: (reason) => asked(client.operation.pause({ payload: { reason } })),
           lift: Effect.map(asked(client.operation.unpause({})), ({ lifted }) => lifted)

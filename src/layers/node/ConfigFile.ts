@@ -186,6 +186,16 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
       turnTimeoutSeconds: value(keys.turnTimeout),
       apiMaxRetries: value(keys.apiRetries)
     },
+    limits: {
+      dailyUsd: value(keys.dailyUsd),
+      dailyTokens: value(keys.dailyTokens),
+      perJobUsd: value(keys.perJobUsd)
+    },
+    prices: value(keys.prices).map(({ cache_read, cache_write, ...price }) => ({
+      ...price,
+      cacheRead: cache_read ?? price.input,
+      cacheWrite: cache_write ?? price.input
+    })),
     compression: {
       enabled: value(keys.compression),
       threshold: value(keys.compressionThreshold),

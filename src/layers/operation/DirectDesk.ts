@@ -1,6 +1,8 @@
 import { Effect, Layer } from "effect"
 import { AmbientEnvironment, startedInsideTurn } from "../../fibers/AmbientEnvironment.js"
 import { ChannelDirectory } from "../../services/adapter/ChannelDirectory.js"
+import { Spending } from "../../services/agent/Spending.js"
+import { Usage } from "../../services/agent/Usage.js"
 import { approvalView } from "../../services/api/Approvals.js"
 import { deliveryView, targetViews } from "../../services/api/Deliveries.js"
 import { messageView, sessionView } from "../../services/api/Sessions.js"
@@ -65,6 +67,8 @@ const make = Effect.gen(function* () {
   const homes = yield* HomeChannels
   const ids = yield* Ids
   const pause = yield* Pause
+  const usage = yield* Usage
+  const spending = yield* Spending
   const care = yield* SessionCare.make
   const jobs = yield* JobDesk
   const environment = yield* AmbientEnvironment
@@ -173,6 +177,13 @@ const make = Effect.gen(function* () {
       removeNote: (reference, key) => refused(jobs.removeNote(reference, key)),
       preview: (options) => refused(jobs.preview(options))
     },
+    usage: ({ by, days, limit }) =>
+      Effect.all({
+        by: Effect.succeed(by),
+        days: Effect.succeed(days),
+        lines: usage.by(by, { days, limit }),
+        limits: spending.limits
+      }),
     pause: {
       begin: (reason) => pause.begin({ by: "owner", reason }),
       lift: pause.lift
@@ -204,6 +215,8 @@ export const layer: Layer.Layer<
   | HomeChannels
   | Ids
   | Pause
+  | Usage
+  | Spending
   | JobDesk
   | AmbientEnvironment
 > = Layer.effect(Desk, make)

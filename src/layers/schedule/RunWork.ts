@@ -4,6 +4,7 @@ import type { CurrentTurn } from "../../fibers/Turn.js"
 import * as Turn from "../../fibers/Turn.js"
 import { Agent, type AgentAnswer } from "../../services/agent/Agent.js"
 import type { ModelError } from "../../services/agent/ModelRoute.js"
+import { Spending } from "../../services/agent/Spending.js"
 import * as Toolset from "../../services/agent/Toolset.js"
 import { TurnStore } from "../../services/conversation/TurnStore.js"
 import { Activity } from "../../services/operation/Activity.js"
@@ -115,6 +116,7 @@ export const make = Effect.gen(function* () {
   const activity = yield* Activity
   const milestone = yield* Milestone
   const modelOf = yield* RunModel.make
+  const spending = yield* Spending
 
   /** A script may have been written after its job was made: it is looked at again before it runs. */
   const permitted = (path: string) =>
@@ -204,6 +206,9 @@ export const make = Effect.gen(function* () {
       const model = yield* modelOf(job)
       if (model._tag === "Blocked" && settings.cron.preflight)
         return { _tag: "Blocked", reason: model.reason } satisfies Work
+      const limit = yield* spending.reached(job.id, [])
+      if (limit !== null)
+        return failed("limit", spending.words(limit), { retryAfterMillis: limit.liftsAt - claim.startedAt })
       const prompt = RunPrompt.assemble(parts)
       trace.prompt = prompt
       const session = yield* begin(claim, job, prompt, trace)

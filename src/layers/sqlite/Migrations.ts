@@ -12,6 +12,7 @@ import { channelNames } from "./migrations/0020_channel_names.js"
 import { storyIndexes } from "./migrations/0021_story_indexes.js"
 import { grants } from "./migrations/0030_grants.js"
 import { todos } from "./migrations/0040_todos.js"
+import { usageDays } from "./migrations/0055_usage_days.js"
 
 /** Every step of the schema, in order. A released one never changes; what comes later is added as the next. */
 const migrations = {
@@ -24,7 +25,8 @@ const migrations = {
   "0020_channel_names": channelNames,
   "0021_story_indexes": storyIndexes,
   "0030_grants": grants,
-  "0040_todos": todos
+  "0040_todos": todos,
+  "0055_usage_days": usageDays
 }
 
 const numberOf = (name: string): number => Number.parseInt(name, 10)

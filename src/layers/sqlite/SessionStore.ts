@@ -273,7 +273,6 @@ const make = Effect.gen(function* () {
         SELECT value FROM json_each(${JSON.stringify(wanted)})
         UNION SELECT s.id FROM sessions AS s JOIN gone ON s.parent_id = gone.id WHERE s.hidden = 1)`
       yield* sql`${gone} DELETE FROM routes WHERE session_id IN gone`
-      yield* sql`${gone} DELETE FROM usage WHERE session_id IN gone`
       yield* sql`${gone} UPDATE sessions SET parent_id = NULL WHERE hidden = 0 AND parent_id IN gone`
       return yield* sql<{ readonly id: string }>`${gone} DELETE FROM sessions WHERE id IN gone RETURNING id`
     })
@@ -346,27 +345,6 @@ const make = Effect.gen(function* () {
     setSuspended: (id, suspended) =>
       Effect.flatMap(Transaction, (sql) =>
         Effect.asVoid(sql`UPDATE sessions SET suspended = ${Rows.flag(suspended)} WHERE id = ${id}`)
-      ),
-    addUsage: (id, { provider, model, task, calls, tokens }) =>
-      Effect.flatMap(Transaction, (sql) =>
-        Effect.asVoid(sql`INSERT INTO usage ${sql.insert({
-          session_id: id,
-          provider,
-          model,
-          task,
-          calls,
-          input_tokens: tokens.inputTokens,
-          output_tokens: tokens.outputTokens,
-          cache_read_tokens: tokens.cacheReadTokens,
-          cache_write_tokens: tokens.cacheWriteTokens,
-          reasoning_tokens: tokens.reasoningTokens
-        })} ON CONFLICT (session_id, provider, model, task) DO UPDATE SET
-          calls = calls + excluded.calls,
-          input_tokens = input_tokens + excluded.input_tokens,
-          output_tokens = output_tokens + excluded.output_tokens,
-          cache_read_tokens = cache_read_tokens + excluded.cache_read_tokens,
-          cache_write_tokens = cache_write_tokens + excluded.cache_write_tokens,
-          reasoning_tokens = reasoning_tokens + excluded.reasoning_tokens`)
       ),
     setUnread: (id, unread) =>
       Effect.flatMap(Transaction, (sql) =>

@@ -2,6 +2,7 @@
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { Layer } from "effect"
 import * as AdapterRegistry from "../../layers/adapter/AdapterRegistry.js"
+import * as Spending from "../../layers/agent/Spending.js"
 import * as Approvals from "../../layers/approval/Approvals.js"
 import * as Delivery from "../../layers/delivery/Delivery.js"
 import * as Explain from "../../layers/delivery/Explain.js"
@@ -23,7 +24,7 @@ import { settled } from "./settled.js"
 export const direct = DirectDesk.layer.pipe(
   Layer.provide(search),
   Layer.provide(jobs),
-  Layer.provide(ModelRoute.layer),
+  Layer.provide(Layer.merge(ModelRoute.layer, Spending.layer)),
   Layer.provide(Layer.mergeAll(Approvals.layer, TargetResolver.layer, Explain.layer)),
   Layer.provide(Notifier.layer),
   Layer.provide(surfaces),

@@ -11,6 +11,7 @@ import { ScheduledJobs } from "./Jobs.js"
 import { PairingCodes } from "./Pairing.js"
 import { Sessions } from "./Sessions.js"
 import { finish } from "./Specification.js"
+import { UsageFigures } from "./Usage.js"
 
 /** The HTTP surface, defined once: server, specification, documentation and the command's client come from it (contract §4). */
 export const Api = HttpApi.make("hermes-effect")
@@ -22,6 +23,7 @@ export const Api = HttpApi.make("hermes-effect")
   .add(Deliveries)
   .add(PairingCodes)
   .add(ScheduledJobs)
+  .add(UsageFigures)
   .addError(BadRequest)
   .addError(Unauthorized)
   .addError(Forbidden)

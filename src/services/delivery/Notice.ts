@@ -25,6 +25,7 @@ export type Code =
   | "queue.ok"
   | "drain.refused"
   | "drain.queued"
+  | "limit.reached"
   | "pause.held"
   | "pause.refused"
   | "pause.holds"
@@ -209,6 +210,11 @@ export const pauseRefused = (paused: Paused): Notice =>
 
 export const pauseHolds = (paused: Paused): Notice =>
   notice("pause.holds", `Paused by ${paused.by}${since(paused)}: nothing new begins until /unpause.`)
+
+// Limits
+
+export const limitReached = (limit: { readonly words: string }): Notice =>
+  notice("limit.reached", `I did not take this message. ${limit.words}`)
 
 // A long run
 

@@ -128,6 +128,22 @@ const Fallbacks = expecting(
   "a list of backends, such as [{provider: openai, model: gpt-5-mini}]"
 )
 
+const amount = Schema.Number.pipe(Schema.nonNegative(), Schema.finite())
+const Dollars = expecting(Schema.NullOr(amount), "dollars, 0 or more")
+const Tokens = expecting(Schema.NullOr(Schema.Int.pipe(Schema.nonNegative())), "a whole number of tokens, 0 or more")
+const Prices = expecting(
+  Schema.Array(
+    Schema.Struct({
+      model: Schema.NonEmptyString,
+      input: amount,
+      output: amount,
+      cache_read: Schema.optional(amount),
+      cache_write: Schema.optional(amount)
+    })
+  ),
+  "a list of prices, such as [{model: gpt-5-mini, input: 0.25, output: 2}]"
+)
+
 const HomeChannel = expecting(
   Schema.NullOr(
     Schema.Union(
@@ -212,6 +228,36 @@ export const keys = {
     fallback: 3,
     doc: "how often a failed model call is tried again",
     example: "3"
+  }),
+  dailyUsd: key({
+    path: "limits.daily_usd",
+    schema: Dollars,
+    fallback: null,
+    refused: 0,
+    doc: "estimated dollars a day; reached, nothing new begins until midnight",
+    example: "5"
+  }),
+  dailyTokens: key({
+    path: "limits.daily_tokens",
+    schema: Tokens,
+    fallback: null,
+    refused: 0,
+    doc: "tokens read and written a day; reached, nothing new begins until midnight",
+    example: "2000000"
+  }),
+  perJobUsd: key({
+    path: "limits.per_job_usd",
+    schema: Dollars,
+    fallback: null,
+    refused: 0,
+    doc: "estimated dollars a day for one scheduled job",
+    example: "1"
+  }),
+  prices: key({
+    path: "prices",
+    schema: Prices,
+    fallback: [],
+    doc: "what models cost, in dollars for a million tokens: {model, input, output, cache_read?, cache_write?}; a model is known by how its name begins"
   }),
   compression: key({
     path: "compression.enabled",

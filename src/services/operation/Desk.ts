@@ -1,4 +1,6 @@
 import { Context, type Effect, Schema } from "effect"
+import type { Grouping } from "../agent/Usage.js"
+import type { UsageReport } from "../api/Usage.js"
 import type { ApprovalView } from "../api/Approvals.js"
 import type { Scope } from "../approval/Approval.js"
 import type { DeliveryView, SendResult, TargetView } from "../api/Deliveries.js"
@@ -132,6 +134,11 @@ export class Desk extends Context.Tag("hermes/operation/Desk")<
       readonly removeNote: (reference: string, key: string) => Effect.Effect<boolean, DeskError>
       readonly preview: (options: PreviewOptions) => Effect.Effect<Preview, DeskError>
     }
+    readonly usage: (options: {
+      readonly by: Grouping
+      readonly days: number
+      readonly limit: number
+    }) => Effect.Effect<UsageReport, DeskError>
     readonly pause: {
       readonly begin: (reason: string | null) => Effect.Effect<Paused, DeskError>
       /** False when there was none. */

@@ -1,4 +1,5 @@
 import { Context, type Redacted, Schema } from "effect"
+import type { Price } from "../agent/Price.js"
 
 export const BusyMode = Schema.Literal("interrupt", "queue", "steer")
 export type BusyMode = typeof BusyMode.Type
@@ -72,6 +73,14 @@ export interface SettingsShape {
   readonly model: ModelBackend
   readonly fallbacks: ReadonlyArray<ModelBackend>
   readonly agent: { readonly maxTurns: number; readonly turnTimeoutSeconds: number; readonly apiMaxRetries: number }
+  /** Dollars and tokens a day, of everything or of one job; null: no limit (contract §3). */
+  readonly limits: {
+    readonly dailyUsd: number | null
+    readonly dailyTokens: number | null
+    readonly perJobUsd: number | null
+  }
+  /** What tokens cost, where the owner knows better than the list prices. */
+  readonly prices: ReadonlyArray<Price>
   /** When and how the earlier part of a conversation is put into a summary (state-agent.md 3.12). */
   readonly compression: {
     readonly enabled: boolean

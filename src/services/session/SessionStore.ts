@@ -1,6 +1,5 @@
 import { Context, type Effect, Schema } from "effect"
 import type { Source } from "../conversation/InboundEvent.js"
-import type { TokenUsage } from "../agent/ModelRoute.js"
 import type { Step } from "../state/Database.js"
 import type { StateError } from "../state/StateError.js"
 import type { Session, SessionId, TitleSource } from "./Session.js"
@@ -56,16 +55,6 @@ export interface Place {
   readonly chatId: string
   readonly threadId: string | null
   readonly userId: string | null
-}
-
-/** What one backend used for one task of a session. */
-export interface SessionUsage {
-  readonly provider: string
-  readonly model: string
-  /** Empty for the conversation itself, else `compression`, … */
-  readonly task: string
-  readonly calls: number
-  readonly tokens: TokenUsage
 }
 
 export class SessionStore extends Context.Tag("hermes/session/SessionStore")<
@@ -125,8 +114,6 @@ export class SessionStore extends Context.Tag("hermes/session/SessionStore")<
     readonly end: (id: SessionId, reason: string) => Step<void>
     readonly remove: (id: SessionId) => Effect.Effect<boolean, StateError>
     readonly setSuspended: (id: SessionId, suspended: boolean) => Step<void>
-    /** Adds what the model used for a session; an empty task is the conversation itself. */
-    readonly addUsage: (id: SessionId, usage: SessionUsage) => Step<void>
     readonly setArchived: (id: SessionId, archived: boolean) => Step<void>
     readonly setPinned: (id: SessionId, pinned: boolean) => Step<void>
     /**

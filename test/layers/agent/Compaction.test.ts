@@ -4,6 +4,7 @@ import { Context, Deferred, Effect, Exit, FastCheck as fc, Fiber, Layer, Ref, Te
 import * as Compactions from "../../../src/layers/agent/Compaction.js"
 import * as Ids from "../../../src/layers/node/Ids.js"
 import * as Activity from "../../../src/layers/operation/Activity.js"
+import * as UsageLayer from "../../../src/layers/sqlite/Usage.js"
 import * as CompactionStoreLayer from "../../../src/layers/sqlite/CompactionStore.js"
 import * as SqliteDatabase from "../../../src/layers/sqlite/Database.js"
 import * as SessionStoreLayer from "../../../src/layers/sqlite/SessionStore.js"
@@ -54,7 +55,13 @@ const settings = Layer.succeed(
 
 const services = Compactions.layer.pipe(
   Layer.provideMerge(
-    Layer.mergeAll(SessionStoreLayer.layer, TranscriptLayer.layer, CompactionStoreLayer.layer, TodoStoreLayer.layer)
+    Layer.mergeAll(
+      SessionStoreLayer.layer,
+      TranscriptLayer.layer,
+      CompactionStoreLayer.layer,
+      TodoStoreLayer.layer,
+      UsageLayer.layer
+    )
   ),
   Layer.provideMerge(model),
   Layer.provideMerge(

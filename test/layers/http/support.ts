@@ -14,6 +14,8 @@ import * as TargetResolverLayer from "../../../src/layers/delivery/TargetResolve
 import * as Server from "../../../src/layers/http/Server.js"
 import * as IdsLayer from "../../../src/layers/node/Ids.js"
 import * as ActivityLayer from "../../../src/layers/operation/Activity.js"
+import * as SpendingLayer from "../../../src/layers/agent/Spending.js"
+import * as UsageLayer from "../../../src/layers/sqlite/Usage.js"
 import * as PauseLayer from "../../../src/layers/sqlite/Pause.js"
 import * as DrainLayer from "../../../src/layers/operation/Drain.js"
 import * as HealthLayer from "../../../src/layers/operation/Health.js"
@@ -313,6 +315,7 @@ const base = (changes: Partial<SettingsShape["apiServer"]>) =>
     ActivityLayer.layer,
     DrainLayer.layer,
     Registry.layer,
+    SpendingLayer.layer.pipe(Layer.provideMerge(UsageLayer.layer), Layer.provide(stores)),
     Layer.succeed(Redactor, redactor([])),
     AmbientEnvironment.layer({}),
     NodeHttpServer.layerContext

@@ -14,7 +14,7 @@ const rows = (sessions: number, messages: number) =>
       yield* sql`INSERT INTO sessions (id, key, title, source, platform, chat_id, started_at, last_activity_at, message_count)
         VALUES (${id}, ${`agent:main:telegram:dm:${s}`}, ${`Title ${s}`}, 'telegram', 'telegram', ${String(s)}, ${s}, ${s}, ${messages})`
       yield* sql`INSERT INTO routes (key, session_id, updated_at) VALUES (${`agent:main:telegram:dm:${s}`}, ${id}, ${s})`
-      yield* sql`INSERT INTO usage (session_id, provider, model, calls) VALUES (${id}, 'offline', 'm', 1), (${id}, 'offline', 'n', 2)`
+      yield* sql`INSERT INTO usage (day, session_id, provider, model, calls) VALUES ('2026-11-29', ${id}, 'offline', 'm', 1), ('2026-11-29', ${id}, 'offline', 'n', 2)`
       for (let m = 0; m < messages; m++)
         yield* sql`INSERT INTO messages (session_id, turn_id, at, role, text) VALUES
           (${id}, ${`trn_${s}_${m}`}, ${m}, ${m % 2 === 0 ? "user" : "assistant"}, ${`${s}/${m} ${"word ".repeat((s * 31 + m * 17) % 60)}${m % 11 === 5 ? "long ".repeat(2_000) : ""}`})`
@@ -68,7 +68,7 @@ const lookups = {
   routes: "key = ?",
   deliveries: "id = ?",
   tool_calls: "turn_id = ? AND call_id = ?",
-  usage: "session_id = ? AND provider = 'offline' AND model = ?"
+  usage: "day = '2026-11-29' AND session_id = ? AND provider = 'offline' AND model = ?"
 } as const
 
 /** Those of `rows` that a look-up by their key still finds unchanged, one statement a row. */

@@ -27,6 +27,7 @@ const all: ReadonlyArray<Notice.Notice> = [
   Notice.pauseHeld({ at: 0, by: "Bob", reason: "the garden is on fire" }),
   Notice.pauseRefused({ at: 0, by: "Bob", reason: null }),
   Notice.pauseHolds({ at: 0, by: "Bob", reason: null }),
+  Notice.limitReached({ words: "Today's limit of $5 is used up (limits.daily_usd); I go on at 2026-11-30 00:00." }),
   Notice.runHeartbeat(run),
   Notice.runInactiveWarning(run),
   Notice.runInactiveKilled(run),

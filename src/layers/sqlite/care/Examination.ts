@@ -25,7 +25,7 @@ const finding = (part: Fault["part"], look: () => ReadonlyArray<string>): Readon
 }
 
 /** The rows that belong to a session without the schema saying so. */
-export const belongings = ["routes", "usage"] as const
+export const belongings = ["routes"] as const
 
 const logFaults = (file: string) => (): ReadonlyArray<string> => {
   const damage = WriteAheadLog.damage(file)
