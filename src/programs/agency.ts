@@ -11,6 +11,7 @@ import * as Approvals from "../layers/approval/Approvals.js"
 import * as Admission from "../layers/conversation/Admission.js"
 import * as Authorization from "../layers/conversation/Authorization.js"
 import * as Conversations from "../layers/conversation/Conversations.js"
+import * as InternalAdmission from "../layers/conversation/InternalAdmission.js"
 import * as Delegation from "../layers/delegation/Delegation.js"
 import * as Continuation from "../layers/delivery/Continuation.js"
 import * as Delivery from "../layers/delivery/Delivery.js"
@@ -26,8 +27,10 @@ import * as Drain from "../layers/operation/Drain.js"
 import { jobs } from "./jobs.js"
 import { tools } from "./tools.js"
 
-/** Who may come in, and the conversation that it becomes. */
-const conversation = Admission.layer.pipe(Layer.provideMerge(Layer.mergeAll(Authorization.layer, Conversations.layer)))
+/** Who may come in, what comes in by itself, and the conversation that it becomes. */
+const conversation = Layer.merge(Admission.layer, InternalAdmission.layer).pipe(
+  Layer.provideMerge(Layer.mergeAll(Authorization.layer, Conversations.layer))
+)
 
 /** The loop, its delegates and its tools. The tools need the delegation, which needs the loop: the registry is filled last. */
 const agent = tools.pipe(

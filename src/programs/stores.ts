@@ -12,6 +12,7 @@ import * as Responses from "../layers/sqlite/Responses.js"
 import * as GatewayAddress from "../layers/sqlite/GatewayAddress.js"
 import * as HomeChannels from "../layers/sqlite/HomeChannels.js"
 import * as Inbox from "../layers/sqlite/Inbox.js"
+import * as InternalEvents from "../layers/sqlite/InternalEvents.js"
 import * as Outbox from "../layers/sqlite/Outbox.js"
 import * as Pause from "../layers/sqlite/Pause.js"
 import * as Pairing from "../layers/sqlite/Pairing.js"
@@ -29,6 +30,7 @@ export const stores = Layer.mergeAll(
   Transcript.layer,
   CompactionStore.layer,
   Inbox.layer,
+  InternalEvents.layer,
   TurnStore.layer,
   ToolCallStore.layer,
   TodoStore.layer,

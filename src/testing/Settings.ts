@@ -29,6 +29,9 @@ export const defaults = (home: string): SettingsShape => ({
   delegation: {
     maxSpawnDepth: 1,
     maxConcurrentChildren: 10,
+    maxAsyncChildren: 3,
+    orchestrators: true,
+    childTimeoutSeconds: 0,
     maxIterations: 100,
     defaultToolsets: ["terminal", "file"]
   },

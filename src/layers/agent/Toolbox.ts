@@ -77,7 +77,9 @@ const make = Effect.gen(function* () {
   const rules = Toolset.rulesOf(settings)
 
   const toolsOf = (turn: Turn.Turn) =>
-    Effect.zipWith(registry.all, Toolset.Granted, (all, granted) => Toolset.offered(all, turn, rules, granted))
+    Effect.map(Effect.all([registry.all, Toolset.Granted, Toolset.GivenRole]), ([all, granted, role]) =>
+      Toolset.offered(all, turn, rules, granted, role)
+    )
 
   const preview = (text: string): string =>
     redactor

@@ -234,16 +234,21 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         { discard: true }
       )
 
-    /** Ends the running turn and forgets what waits. */
+    /** Ends the running turn and what works behind the conversation, and forgets what waits. */
     const stop: Effect.Effect<boolean, StateError> = Effect.suspend(() => {
       const run = running
       const waiting = [...(run?.steering.splice(0) ?? []), ...pending.splice(0), ...deferred.splice(0)]
-      return drop(waiting).pipe(Effect.zipRight(run === null ? Effect.void : interrupt(run)), Effect.as(run !== null))
+      return drop(waiting).pipe(
+        Effect.zipRight(run === null ? Effect.void : interrupt(run)),
+        Effect.zipRight(services.delegation.stopBehind(key)),
+        Effect.map((behind) => run !== null || behind > 0)
+      )
     })
 
     const hasDelegates = (run: Running) =>
       Effect.map(services.delegation.running, (delegates) =>
-        delegates.some((delegate) => delegate.parentTurnId === run.turnId)
+        // Those in the background work on whatever becomes of the turn.
+        delegates.some((delegate) => delegate.parentTurnId === run.turnId && !delegate.background)
       )
 
     const whileRunning = (entry: InboxEntry, run: Running, mode: BusyMode): Effect.Effect<void> =>
@@ -294,7 +299,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         const waiting = pending.length + (run?.steering.length ?? 0)
         const session =
           entry.event.sessionId === null ? yield* sessions.peek(key) : yield* sessions.get(entry.event.sessionId)
-        const delegates = yield* services.delegation.running
+        const delegates = (yield* services.delegation.running).filter(({ sessionKey }) => sessionKey === key)
         const paused = yield* services.pause.current
         return [
           run === null ? "Idle." : `Working for ${yield* elapsed(run.startedAt)}.`,
@@ -420,6 +425,11 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
 
     const onEvent = (entry: InboxEntry, recovered: boolean): Effect.Effect<void, StateError | NothingToAnswer> =>
       Effect.gen(function* () {
+        // What nobody said is no command, answers no question and neither interrupts nor steers (gateway.md 3.4).
+        if (entry.event.internal !== null) {
+          pending.push(entry)
+          return yield* next
+        }
         const parsed = SlashCommand.parse(entry.event.text)
         const atOnce = parsed._tag === "Unknown" || (parsed._tag === "Command" && parsed.spec.busy === "dispatch")
         if (running?.spoken === true && !atOnce) return void deferred.push(entry)

@@ -17,6 +17,7 @@ import type { StateError } from "../../services/state/StateError.js"
 import { type Owner, SessionStore } from "../../services/session/SessionStore.js"
 import * as Notice from "../../services/delivery/Notice.js"
 import { Pause } from "../../services/operation/Pause.js"
+import * as AgentCommands from "./AgentCommands.js"
 import * as JobCommands from "./JobCommands.js"
 
 /** Handled here; the rest needs the actor's state, or changes the transcript. */
@@ -67,6 +68,7 @@ export const make = Effect.gen(function* () {
   const spending = yield* Spending
   const jobs = yield* JobCommands.make
   const todos = yield* TodoStore
+  const agents = yield* AgentCommands.make
 
   const answerApproval = (entry: InboxEntry, approve: boolean, reason: string, scope: Scope = "once") =>
     approvals
@@ -139,6 +141,8 @@ export const make = Effect.gen(function* () {
             : "Say /approve, /approve session or /approve always."
         case "deny":
           return yield* answerApproval(entry, false, args)
+        case "agents":
+          return yield* agents(args, entry.key)
         case "sessions": {
           const found = yield* sessions.list({ owner: ownerOf(entry), limit: 15 })
           return found.length === 0 ? "No conversations here yet." : found.map(listed).join("\n")

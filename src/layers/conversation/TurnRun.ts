@@ -82,15 +82,17 @@ export const make = Effect.gen(function* () {
       const { entry, session } = task
       yield* Turn.warnOnKeyMismatch("dispatch", entry.key)
       if (task.resumed) return
+      const isSaid = entry.event.internal === null
       const text = UserText.of(entry.event, isShared(entry.event.source, settings.conversation))
       const step = Effect.gen(function* () {
         yield* turns.begin(turn, entry.id)
         yield* inbox.settle(entry.id, "running", turn.id)
         const said = entry.again === true ? (yield* transcript.rewind(session.id, 1)).text : text
         const [id] = yield* transcript.append(session.id, turn.id, [
-          { _tag: "user", text: said, platformMessageId: entry.event.messageId }
+          { _tag: "user", text: said, platformMessageId: isSaid ? entry.event.messageId : null }
         ])
-        if (session.title === null && entry.again !== true) yield* sessions.deriveTitle(session.id, entry.event.text)
+        if (session.title === null && isSaid && entry.again !== true)
+          yield* sessions.deriveTitle(session.id, entry.event.text)
         return { messageId: id ?? 0, text: said }
       })
       const { messageId, text: stored } = yield* database.write("turn.begin", step, "transcript")

@@ -1,215 +1,230 @@
-import { Cause, Clock, Effect, Exit, Layer } from "effect"
+import { Clock, Deferred, Effect, Layer } from "effect"
+import { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
+import * as Capabilities from "../../fibers/Capabilities.js"
+import * as CronMarker from "../../fibers/CronMarker.js"
 import * as Field from "../../fibers/Field.js"
 import * as Turn from "../../fibers/Turn.js"
-import { Agent } from "../../services/agent/Agent.js"
-import { TurnStore } from "../../services/conversation/TurnStore.js"
-import {
-  Delegation,
-  DelegationRefused,
-  type DelegateResult,
-  type DelegateStatus,
-  type DelegateTask,
-  type RunningDelegate
-} from "../../services/delegation/Delegation.js"
+import type { Agent } from "../../services/agent/Agent.js"
+import { InternalEvents, routeOf } from "../../services/conversation/InternalEvents.js"
+import type { TurnStore } from "../../services/conversation/TurnStore.js"
+import { type Asker, Delegation, DelegationRefused, type DelegateTask } from "../../services/delegation/Delegation.js"
 import { DelegationStore } from "../../services/delegation/DelegationStore.js"
-import { Activity } from "../../services/operation/Activity.js"
+import * as Report from "../../services/delegation/Report.js"
+import type { Activity } from "../../services/operation/Activity.js"
 import { Drain } from "../../services/operation/Drain.js"
 import { Ids } from "../../services/operation/Ids.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { SessionId } from "../../services/session/Session.js"
-import { SessionStore } from "../../services/session/SessionStore.js"
-import { Transcript } from "../../services/session/Transcript.js"
-import { Database } from "../../services/state/Database.js"
+import type { SessionStore } from "../../services/session/SessionStore.js"
+import type { Transcript } from "../../services/session/Transcript.js"
+import { Database, type Step } from "../../services/state/Database.js"
+import * as Child from "./Child.js"
+import * as Helpers from "./Helpers.js"
 
-const mute = { update: () => Effect.void, segment: Effect.void }
+const causeOf = (group: string) => ({ kind: "delegation" as const, id: group })
 
-/** The brief of a child: its task is a message, its rules are in the prompt (gateway.md 7.3). */
-const brief = (task: DelegateTask): string =>
-  task.context === null ? task.goal : `${task.goal}\n\nContext from the agent:\n${task.context}`
+/** Said to a helper, not read to it: as long as a message. */
+const longestSteer = 8_000
+const mostSteers = 16
 
 const make = Effect.gen(function* () {
-  const agent = yield* Agent
   const settings = yield* Settings
-  const sessions = yield* SessionStore
-  const transcript = yield* Transcript
-  const turns = yield* TurnStore
   const delegations = yield* DelegationStore
+  const events = yield* InternalEvents
   const database = yield* Database
   const drain = yield* Drain
-  const activity = yield* Activity
   const ids = yield* Ids
-
-  const running = new Map<string, RunningDelegate>()
+  const environment = yield* AmbientEnvironment
+  const scope = yield* Effect.scope
+  const helpers = yield* Helpers.make
+  const child = yield* Child.make
 
   const refuse = (detail: string) => Effect.fail(new DelegationRefused({ detail }))
 
-  const runOne = (callId: string, task: DelegateTask) =>
+  const conversationOf = (turn: Turn.Turn): string =>
+    helpers.ofTurn(turn.id)?.about.sessionKey ?? Field.valueOrNull(turn.identity.sessionKey) ?? ""
+
+  const permitted = (turn: Turn.Turn, tasks: ReadonlyArray<DelegateTask>) => {
+    const { maxConcurrentChildren: limit, maxSpawnDepth: depth } = settings.delegation
+    if (tasks.length === 0) return refuse("say what to delegate: `goal` or `tasks`")
+    if (tasks.length > limit)
+      return refuse(`${tasks.length} tasks are too many at once: at most ${limit} (delegation.max_concurrent_children)`)
+    return turn.depth >= depth
+      ? refuse(`a delegate at depth ${turn.depth} cannot delegate further (delegation.max_spawn_depth is ${depth})`)
+      : Effect.void
+  }
+
+  const plan = (turn: Turn.Turn, callId: string, task: DelegateTask, group: string | null) =>
     Effect.gen(function* () {
-      const parent = yield* Turn.current
-      const delegationId = yield* ids.next("delegation")
-      const childTurnId = Turn.TurnId.make(yield* ids.next("turn"))
-      const sessionId = SessionId.make(yield* ids.next("session"))
-      const sessionKey = `delegate:${delegationId}`
-      const startedAt = yield* Clock.currentTimeMillis
-      const place = {
-        sessionKey: Field.valueOrNull(parent.identity.sessionKey) ?? "",
-        sessionId: Field.valueOrNull(parent.identity.sessionId) ?? "",
-        turnId: parent.id as string
+      const about = {
+        delegationId: yield* ids.next("delegation"),
+        goal: task.goal,
+        turnId: yield* ids.next("turn"),
+        parentTurnId: turn.id as string,
+        sessionKey: conversationOf(turn),
+        role: task.role ?? ("leaf" as const),
+        depth: turn.depth + 1,
+        background: group !== null,
+        startedAt: yield* Clock.currentTimeMillis
       }
-
-      const child = Effect.gen(function* () {
-        const turn = yield* Turn.current
-        const session = yield* database.write(
-          "delegation.begin",
-          Effect.gen(function* () {
-            const created = yield* sessions.create({
-              id: sessionId,
-              key: null,
-              source: "subagent",
-              origin: null,
-              parentId: place.sessionId === "" ? null : SessionId.make(place.sessionId),
-              hidden: true,
-              model: null
-            })
-            yield* turns.begin(turn, null)
-            yield* delegations.insert({
-              id: delegationId,
-              parentTurnId: parent.id,
-              childTurnId: turn.id,
-              childSessionId: sessionId,
-              callId,
-              goal: task.goal
-            })
-            yield* transcript.append(sessionId, turn.id, [{ _tag: "user", text: brief(task), platformMessageId: null }])
-            return created
-          }),
-          "transcript"
-        )
-        yield* activity.publish({
-          _tag: "delegate.started",
-          at: startedAt,
-          ...place,
-          delegationId,
-          childTurnId: turn.id,
-          goal: task.goal
-        })
-        const answer = yield* agent.run({
-          session,
-          sessionKey,
-          takeSteer: Effect.succeed(null),
-          speech: mute,
-          maxTurns: settings.delegation.maxIterations,
-          instructions: null
-        })
-        yield* database.write(
-          "delegation.answer",
-          Effect.gen(function* () {
-            yield* answer.bookkeeping
-            yield* transcript.append(sessionId, turn.id, [
-              {
-                _tag: "assistant",
-                text: answer.text,
-                reasoning: null,
-                toolCalls: [],
-                finishReason: answer.exit === "answered" ? "stop" : answer.exit
-              }
-            ])
-            yield* turns.end(turn.id, "answered")
-            yield* delegations.settle(delegationId, "completed", answer.text)
-            yield* sessions.end(sessionId, "delegate_done")
-          }),
-          "transcript"
-        )
-        return answer
-      })
-
-      const settleFailure = (status: DelegateStatus, summary: string) =>
-        database
-          .write(
-            "delegation.failed",
-            Effect.zipRight(
-              turns.end(childTurnId, status === "interrupted" ? "interrupted" : "failed"),
-              delegations.settle(delegationId, status, summary)
-            )
-          )
-          .pipe(Effect.ignoreLogged)
-
-      const view = { delegationId, goal: task.goal, turnId: childTurnId, parentTurnId: parent.id, startedAt }
-      const outcome = yield* drain
-        .work(
-          "delegate",
-          task.goal.slice(0, 80)
-        )(
-          Effect.acquireUseRelease(
-            Effect.sync(() => running.set(delegationId, view)),
-            () => Turn.delegate({ id: childTurnId, sessionKey, sessionId, profile: settings.profile })(child),
-            () => Effect.sync(() => running.delete(delegationId))
-          )
-        )
-        .pipe(
-          Effect.onExit((exit) =>
-            Effect.gen(function* () {
-              const status: DelegateStatus = Exit.isSuccess(exit)
-                ? "completed"
-                : Exit.isInterrupted(exit)
-                  ? "interrupted"
-                  : "error"
-              if (Exit.isFailure(exit))
-                yield* settleFailure(status, status === "interrupted" ? "interrupted" : firstLine(exit.cause))
-              const at = yield* Clock.currentTimeMillis
-              yield* activity.publish({ _tag: "delegate.ended", at, ...place, delegationId, status })
-            })
-          ),
-          Effect.map((answer) => ({ status: "completed" as const, text: answer.text, modelCalls: answer.modelCalls })),
-          Effect.catchAllCause((cause) =>
-            Cause.isInterrupted(cause)
-              ? Effect.interrupt
-              : Effect.succeed({ status: "error" as const, text: firstLine(cause), modelCalls: 0 })
-          )
-        )
-      const endedAt = yield* Clock.currentTimeMillis
       return {
-        delegationId,
-        status: outcome.status,
-        summary: outcome.text === "" ? "(the delegate returned nothing)" : outcome.text,
-        modelCalls: outcome.modelCalls,
-        durationMillis: endedAt - startedAt
-      } satisfies DelegateResult
+        task,
+        helper: yield* helpers.add(about, group),
+        sessionId: SessionId.make(yield* ids.next("session")),
+        callId,
+        recorded: group !== null,
+        afterwards: group === null ? Effect.void : closed(group)
+      } satisfies Child.Plan
     })
+
+  /** The last of a group tells the report of all; what somebody stopped themselves is no news to them. */
+  const closed = (group: string): Step<void> =>
+    Effect.gen(function* () {
+      const members = yield* delegations.group(group)
+      if (members.some((member) => member.status === null)) return
+      yield* members.every((member) => member.result?.exitReason === "stopped")
+        ? events.refuse(causeOf(group), "all of it was stopped")
+        : events.tell(causeOf(group), Report.ofGroup(members))
+    })
+
+  const inlineOnly = Effect.gen(function* () {
+    const turn = yield* Turn.current
+    if (CronMarker.isCron(turn.marker)) return "a scheduled run is over when it has answered"
+    if (turn.depth > 0) return "a helper is over when it has reported"
+    if (routeOf(turn)._tag === "Nowhere") return "there is no conversation that a report could come into"
+    return (yield* Effect.provideService(Capabilities.asyncDeliverySupported, AmbientEnvironment, environment))
+      ? null
+      : "nothing can be delivered here later"
+  })
+
+  const inline = (turn: Turn.Turn, callId: string, task: DelegateTask) =>
+    Effect.acquireUseRelease(
+      plan(turn, callId, task, null),
+      (made) => drain.work("delegate", task.goal.slice(0, 80))(child.run(made)),
+      (made) => helpers.remove(made.helper)
+    ).pipe(Effect.catchTag("Draining", (error) => refuse(error.message)))
+
+  const behind = (sessionKey: string) =>
+    helpers.all().filter(({ about }) => about.background && about.sessionKey === sessionKey)
+
+  const mayTouch = (asker: Asker, { about }: Helpers.Helper): boolean =>
+    asker === null ||
+    ("sessionKey" in asker ? asker.sessionKey === about.sessionKey : asker.parentTurnId === about.parentTurnId)
+
+  const found = (asker: Asker, delegationId: string) => {
+    const helper = helpers.get(delegationId)
+    return helper === undefined || !mayTouch(asker, helper)
+      ? refuse(`no helper ${delegationId} is at work here`)
+      : Effect.succeed(helper)
+  }
 
   return Delegation.of({
     run: Effect.fn("Delegation.run")(function* (callId, tasks) {
       const turn = yield* Turn.current
-      const limit = settings.delegation.maxConcurrentChildren
-      if (tasks.length === 0) return yield* refuse("say what to delegate: `goal` or `tasks`")
-      if (tasks.length > limit)
-        return yield* refuse(
-          `${tasks.length} tasks are too many at once: at most ${limit} (delegation.max_concurrent_children)`
-        )
-      if (turn.depth >= settings.delegation.maxSpawnDepth)
-        return yield* refuse(
-          `a delegate at depth ${turn.depth} cannot delegate further (delegation.max_spawn_depth is ${settings.delegation.maxSpawnDepth})`
-        )
-      return yield* Effect.forEach(tasks, (task) => runOne(callId, task), { concurrency: limit })
+      yield* permitted(turn, tasks)
+      return yield* Effect.forEach(tasks, (task) => inline(turn, callId, task), {
+        concurrency: settings.delegation.maxConcurrentChildren
+      })
     }),
-    recover: Effect.gen(function* () {
-      const parents = new Set((yield* delegations.running).map((row) => row.parentTurnId))
-      const counts = yield* Effect.forEach(parents, (parent) =>
-        database.write("delegation.abandon", delegations.abandon(parent))
+    dispatch: Effect.fn("Delegation.dispatch")(function* (callId, tasks) {
+      const turn = yield* Turn.current
+      yield* permitted(turn, tasks)
+      const reason = yield* inlineOnly
+      if (reason !== null) return yield* refuse(`work in the background is not possible here: ${reason}`)
+      const limit = settings.delegation.maxAsyncChildren
+      const groups = new Set(behind(conversationOf(turn)).map((helper) => helper.group))
+      if (groups.size >= limit)
+        return yield* refuse(
+          `${groups.size} calls are at work in the background already (delegation.max_async_children): wait for a report, or stop one`
+        )
+      return yield* Effect.uninterruptible(
+        Effect.gen(function* () {
+          const close = yield* Effect.catchAll(drain.open("delegate", tasks[0]?.goal.slice(0, 80) ?? ""), (error) =>
+            refuse(error.message)
+          )
+          const group = yield* ids.next("delegation")
+          const plans = yield* Effect.forEach(tasks, (task) => plan(turn, callId, task, group))
+          const forget = Effect.zipRight(
+            Effect.forEach(plans, (made) => helpers.remove(made.helper), { discard: true }),
+            close
+          )
+          const expect = yield* events.expect(causeOf(group))
+          // The whole route is a row before anybody works, and so is everybody who will.
+          yield* database
+            .write(
+              "delegation.dispatch",
+              Effect.zipRight(
+                expect,
+                Effect.forEach(plans, (made) => delegations.insert(child.rowOf(made, group)), { discard: true })
+              )
+            )
+            .pipe(Effect.onError(() => forget))
+          let atWork = plans.length
+          for (const made of plans)
+            yield* Turn.forkIn(scope)(
+              Effect.interruptible(child.run(made)).pipe(
+                Effect.ensuring(
+                  Effect.suspend(() => {
+                    atWork -= 1
+                    return Effect.zipRight(
+                      helpers.remove(made.helper),
+                      atWork === 0 ? Effect.zipRight(events.announce, close) : Effect.void
+                    )
+                  })
+                )
+              )
+            )
+          return { group, delegationIds: plans.map((made) => made.helper.about.delegationId) }
+        })
       )
+    }),
+    inlineOnly,
+    steer: (asker, delegationId, text) =>
+      Effect.flatMap(found(asker, delegationId), (helper) =>
+        helper.steering.length >= mostSteers
+          ? refuse("it has not read what was said to it before")
+          : Effect.sync(() => void helper.steering.push(text.slice(0, longestSteer)))
+      ),
+    stop: (asker, delegationId) =>
+      Effect.flatMap(found(asker, delegationId), (helper) =>
+        Effect.as(Deferred.succeed(helper.cut, "stopped"), Helpers.view(helper))
+      ),
+    stopBehind: (sessionKey) =>
+      Effect.map(
+        Effect.forEach(behind(sessionKey), (helper) => Deferred.succeed(helper.cut, "stopped")),
+        (stopped) => stopped.length
+      ),
+    recover: Effect.gen(function* () {
+      const open = yield* delegations.running
+      const parents = new Set(open.map((row) => row.parentTurnId))
+      const counts = yield* Effect.forEach(parents, (parent) => {
+        const groups = new Set(
+          open.flatMap((row) => (row.parentTurnId === parent && row.group !== null ? [row.group] : []))
+        )
+        return database.write(
+          "delegation.abandon",
+          Effect.zipLeft(delegations.abandon(parent), Effect.forEach(groups, closed, { discard: true }))
+        )
+      })
       return counts.reduce((sum, count) => sum + count, 0)
     }),
-    running: Effect.sync(() => [...running.values()])
+    running: Effect.sync(() => helpers.all().map(Helpers.view))
   })
 })
-
-const firstLine = <E>(cause: Cause.Cause<E>): string => {
-  const error = Cause.squash(cause)
-  return error instanceof Error ? error.message : String(error)
-}
 
 export const layer: Layer.Layer<
   Delegation,
   never,
-  Agent | Settings | SessionStore | Transcript | TurnStore | DelegationStore | Database | Drain | Activity | Ids
-> = Layer.effect(Delegation, make)
+  | Agent
+  | Settings
+  | SessionStore
+  | Transcript
+  | TurnStore
+  | DelegationStore
+  | InternalEvents
+  | Database
+  | Drain
+  | Activity
+  | Ids
+  | AmbientEnvironment
+> = Layer.scoped(Delegation, make)

@@ -207,6 +207,9 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
     delegation: {
       maxSpawnDepth: value(keys.spawnDepth),
       maxConcurrentChildren: value(keys.children),
+      maxAsyncChildren: value(keys.asyncChildren),
+      orchestrators: value(keys.orchestrators),
+      childTimeoutSeconds: value(keys.childTimeout),
       maxIterations: value(keys.childIterations),
       defaultToolsets: value(keys.childToolsets)
     },

@@ -1,6 +1,8 @@
 import { Clock, Effect, Layer, Schema } from "effect"
+import { DelegateResult, DelegateStatus } from "../../services/delegation/Delegation.js"
 import { DelegationStore } from "../../services/delegation/DelegationStore.js"
 import { Database, Transaction } from "../../services/state/Database.js"
+import { Owner } from "../../services/state/Owner.js"
 import { isOwned } from "./OwnerLease.js"
 import * as Rows from "./Rows.js"
 
@@ -11,14 +13,26 @@ const Row = Schema.Struct({
   childSessionId: Schema.String,
   callId: Schema.String,
   goal: Schema.String,
+  group: Schema.NullOr(Schema.String),
   startedAt: Schema.Number
 })
 const many = Rows.all(Row)
 
+const Report = Schema.parseJson(DelegateResult)
+const encodeReport = Schema.encode(Report)
+const members = Rows.all(
+  Schema.Struct({
+    id: Schema.String,
+    goal: Schema.String,
+    status: Schema.NullOr(DelegateStatus),
+    result: Schema.NullOr(Report)
+  })
+)
+
 /** Delegations in SQLite. */
 export const layer = Layer.effect(
   DelegationStore,
-  Effect.map(Database, (database) =>
+  Effect.zipWith(Database, Owner, (database, owner) =>
     DelegationStore.of({
       insert: (delegation) =>
         Effect.gen(function* () {
@@ -30,14 +44,19 @@ export const layer = Layer.effect(
             child_session_id: delegation.childSessionId,
             call_id: delegation.callId,
             goal: delegation.goal,
+            role: delegation.role ?? "leaf",
+            background: Rows.flag((delegation.group ?? null) !== null),
+            group_id: delegation.group ?? null,
+            owner,
             started_at: yield* Clock.currentTimeMillis
           })}`
         }),
-      settle: (id, status, summary) =>
+      settle: (id, status, summary, result) =>
         Effect.gen(function* () {
           const sql = yield* Transaction
           const now = yield* Clock.currentTimeMillis
-          yield* sql`UPDATE delegations SET status = ${status}, summary = ${summary}, ended_at = ${now}
+          const report = result === undefined ? null : yield* encodeReport(result)
+          yield* sql`UPDATE delegations SET status = ${status}, summary = ${summary}, report = ${report}, ended_at = ${now}
             WHERE id = ${id} AND status IS NULL`
         }),
       abandon: (parentTurnId) =>
@@ -48,11 +67,16 @@ export const layer = Layer.effect(
             WHERE parent_turn_id = ${parentTurnId} AND status IS NULL RETURNING id`
           return abandoned.length
         }),
+      group: (group) =>
+        Effect.flatMap(Transaction, (sql) =>
+          members(sql`SELECT id, goal, status, report AS result FROM delegations
+            WHERE group_id = ${group} ORDER BY started_at, id`)
+        ),
       running: Effect.flatMap(Clock.currentTimeMillis, (now) =>
         database.read("delegation.running", (sql) =>
           many(sql`SELECT id, parent_turn_id AS parentTurnId, child_turn_id AS childTurnId,
-            child_session_id AS childSessionId, call_id AS callId, goal, started_at AS startedAt
-            FROM delegations WHERE status IS NULL AND NOT EXISTS (
+            child_session_id AS childSessionId, call_id AS callId, goal, group_id AS "group",
+            started_at AS startedAt FROM delegations WHERE status IS NULL AND NOT EXISTS (
               SELECT 1 FROM turns WHERE turns.id = delegations.parent_turn_id AND ${sql.literal(isOwned("turns", now))})
             ORDER BY started_at, id`)
         )

@@ -69,40 +69,44 @@ const makeNoteChat = () => {
     })
 }
 
+/** What makes an event the same as another: its message's id, or what it tells the end of (whose message is the anchor's). */
+const onceOf = ({ internal, messageId }: InboundEvent): string | null =>
+  internal === null ? messageId : `internal:${internal.kind}:${internal.id}`
+
 const make = Effect.gen(function* () {
   const database = yield* Database
   const ids = yield* Ids
   const owner = yield* Owner
   const noteChat = makeNoteChat()
 
-  const accept = Effect.fnUntraced(function* (key: SessionKey, event: InboundEvent, arrival: StoredArrival) {
-    const id = yield* ids.next("event")
-    return yield* database.write(
-      "inbox.accept",
-      Effect.gen(function* () {
-        const sql = yield* Transaction
-        const { source } = event
-        const acceptedAt = yield* Clock.currentTimeMillis
-        const stored = yield* Sequence(
-          sql`INSERT INTO inbound_events (id, session_key, platform, bot_id, chat_id, message_id, event, arrival,
-              accepted_at, owner, state)
-            VALUES (${id}, ${key}, ${source.platform}, ${source.botId ?? ""}, ${source.chatId ?? ""},
-              ${event.messageId}, ${JSON.stringify(event)}, ${JSON.stringify(arrival)},
-              ${acceptedAt}, ${owner}, 'accepted')
-            ON CONFLICT (platform, bot_id, chat_id, message_id) WHERE message_id IS NOT NULL DO NOTHING
-            RETURNING sequence`
-        )
-        if (stored === null) return null
-        yield* noteChat(event, acceptedAt)
-        const entry: InboxEntry = { id, ...stored, key, event, arrival, acceptedAt, state: "accepted", turnId: null }
-        return entry
-      }),
-      "transcript"
+  const acceptWith = (id: string, key: SessionKey, event: InboundEvent, arrival: StoredArrival) =>
+    Effect.gen(function* () {
+      const sql = yield* Transaction
+      const { source } = event
+      const acceptedAt = yield* Clock.currentTimeMillis
+      const stored = yield* Sequence(
+        sql`INSERT INTO inbound_events (id, session_key, platform, bot_id, chat_id, message_id, event, arrival,
+            accepted_at, owner, state)
+          VALUES (${id}, ${key}, ${source.platform}, ${source.botId ?? ""}, ${source.chatId ?? ""},
+            ${onceOf(event)}, ${JSON.stringify(event)}, ${JSON.stringify(arrival)},
+            ${acceptedAt}, ${owner}, 'accepted')
+          ON CONFLICT (platform, bot_id, chat_id, message_id) WHERE message_id IS NOT NULL DO NOTHING
+          RETURNING sequence`
+      )
+      if (stored === null) return null
+      yield* noteChat(event, acceptedAt)
+      const entry: InboxEntry = { id, ...stored, key, event, arrival, acceptedAt, state: "accepted", turnId: null }
+      return entry
+    })
+
+  const accept = (key: SessionKey, event: InboundEvent, arrival: StoredArrival) =>
+    Effect.flatMap(ids.next("event"), (id) =>
+      database.write("inbox.accept", acceptWith(id, key, event, arrival), "transcript")
     )
-  })
 
   return Inbox.of({
     accept,
+    acceptWith,
     settle: (id, state, turnId) =>
       Effect.flatMap(Transaction, (sql) =>
         Effect.asVoid(sql`UPDATE inbound_events SET state = ${state}, turn_id = coalesce(${turnId}, turn_id)

@@ -12,6 +12,7 @@ import { channelNames } from "./migrations/0020_channel_names.js"
 import { storyIndexes } from "./migrations/0021_story_indexes.js"
 import { grants } from "./migrations/0030_grants.js"
 import { todos } from "./migrations/0040_todos.js"
+import { internalEvents } from "./migrations/0050_internal_events.js"
 import { usageDays } from "./migrations/0055_usage_days.js"
 
 /** Every step of the schema, in order. A released one never changes; what comes later is added as the next. */
@@ -26,6 +27,7 @@ const migrations = {
   "0021_story_indexes": storyIndexes,
   "0030_grants": grants,
   "0040_todos": todos,
+  "0050_internal_events": internalEvents,
   "0055_usage_days": usageDays
 }
 

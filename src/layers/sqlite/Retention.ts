@@ -37,6 +37,9 @@ const steps = (before: number) => {
         AND state IN ('sent', 'failed', 'suppressed', 'unknown')
         AND NOT EXISTS (SELECT 1 FROM deliveries AS again WHERE again.resend_of = d.id)
         ORDER BY id LIMIT ${rowsAtOnce}) RETURNING 1`,
+    (sql: SqlClient.SqlClient) => sql`DELETE FROM internal_events WHERE (kind, cause_id) IN (
+      SELECT kind, cause_id FROM internal_events WHERE settled_at IS NOT NULL AND settled_at < ${before}
+        ORDER BY settled_at LIMIT ${rowsAtOnce}) RETURNING 1`,
     (sql: SqlClient.SqlClient) => sql`DELETE FROM delegations WHERE id IN (
       SELECT id FROM delegations WHERE id < ${olderThan("delegation")} AND ended_at < ${before}
         ORDER BY id LIMIT ${rowsAtOnce}) RETURNING 1`,

@@ -19,12 +19,19 @@ export interface ToolsetRules {
   /** The ceiling of a delegate; empty takes terminal, file and web. */
   readonly delegates: ReadonlyArray<string>
   readonly maxSpawnDepth: number
+  /** May a helper be given the role of one that has helpers itself? */
+  readonly orchestrators: boolean
   readonly cron: { readonly memory: boolean; readonly scheduling: boolean }
 }
 
 /** The toolsets that a job names for its runs; null takes what a scheduled run gets. A delegate's are its own. */
 export class Granted extends Context.Reference<Granted>()("hermes/agent/Granted", {
   defaultValue: (): ReadonlyArray<string> | null => null
+}) {}
+
+/** What a helper was made for: null where nobody said, as in a turn that is nobody's helper. */
+export class GivenRole extends Context.Reference<GivenRole>()("hermes/agent/GivenRole", {
+  defaultValue: (): "leaf" | "orchestrator" | null => null
 }) {}
 
 const isExternal = (toolset: string): boolean => toolset.startsWith("mcp")
@@ -44,13 +51,15 @@ export const isOffered = (
   toolset: string,
   turn: Turn,
   rules: ToolsetRules,
-  granted: ReadonlyArray<string> | null
+  granted: ReadonlyArray<string> | null,
+  role: "leaf" | "orchestrator" | null = null
 ): boolean => {
   if (rules.disabled.includes(toolset)) return false
   if (toolset === "delegation" && turn.depth >= rules.maxSpawnDepth) return false
   if (CronMarker.isCron(turn.marker) && !isInCron(toolset, rules, turn.depth === 0 ? granted : null)) return false
   if (turn.depth === 0) return true
   if (notForDelegates.includes(toolset)) return false
+  if (toolset === "delegation" && role !== null && rules.orchestrators) return role === "orchestrator"
   return (rules.delegates.length === 0 ? delegateDefault : rules.delegates).includes(toolset)
 }
 
@@ -59,6 +68,7 @@ export const rulesOf = (settings: SettingsShape): ToolsetRules => ({
   disabled: settings.disabledToolsets,
   delegates: settings.delegation.defaultToolsets,
   maxSpawnDepth: settings.delegation.maxSpawnDepth,
+  orchestrators: settings.delegation.orchestrators,
   cron: { memory: settings.cron.memory, scheduling: settings.cron.allowAgentScheduling }
 })
 
@@ -67,5 +77,6 @@ export const offered = <A extends { readonly toolset: string }>(
   all: ReadonlyArray<A>,
   turn: Turn,
   rules: ToolsetRules,
-  granted: ReadonlyArray<string> | null
-): ReadonlyArray<A> => all.filter((tool) => isOffered(tool.toolset, turn, rules, granted))
+  granted: ReadonlyArray<string> | null,
+  role: "leaf" | "orchestrator" | null = null
+): ReadonlyArray<A> => all.filter((tool) => isOffered(tool.toolset, turn, rules, granted, role))

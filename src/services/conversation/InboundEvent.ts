@@ -33,7 +33,11 @@ export class Source extends Schema.Class<Source>("hermes/conversation/Source")({
 /** A platform message id with what it answers; the reply is data, never instructions. */
 export const ReplyContext = Schema.Struct({ messageId: Schema.String, text: text, author: text })
 
-/** One message of a person, as an adapter hands it to admission. */
+/** What came to its end for a conversation: not said by anybody, so it commands, approves and steers nothing. */
+export const InternalCause = Schema.Struct({ kind: Schema.Literal("delegation", "process"), id: Schema.String })
+export type InternalCause = typeof InternalCause.Type
+
+/** One message of a person, as an adapter hands it to admission; or an internal event in a message's place. */
 export class InboundEvent extends Schema.Class<InboundEvent>("hermes/conversation/InboundEvent")({
   source: Source,
   text: Schema.String,
@@ -50,6 +54,10 @@ export class InboundEvent extends Schema.Class<InboundEvent>("hermes/conversatio
   instructions: text.pipe(
     Schema.propertySignature,
     Schema.withConstructorDefault(() => null)
+  ),
+  /** Null: a person said it. Rows of before there were others do not have it. */
+  internal: Schema.optional(Schema.NullOr(InternalCause)).pipe(
+    Schema.withDefaults({ constructor: () => null, decoding: () => null })
   )
 }) {}
 

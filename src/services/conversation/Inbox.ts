@@ -42,6 +42,13 @@ export class Inbox extends Context.Tag("hermes/conversation/Inbox")<
       event: InboundEvent,
       arrival: StoredArrival
     ) => Effect.Effect<InboxEntry | null, StateError>
+    /** As `accept`, in the transaction that settles what caused an internal event: both or neither. `id` is a fresh event's. */
+    readonly acceptWith: (
+      id: string,
+      key: SessionKey,
+      event: InboundEvent,
+      arrival: StoredArrival
+    ) => Step<InboxEntry | null>
     readonly settle: (id: string, state: InboxState, turnId: string | null) => Step<void>
     /** Accepted events that nobody has begun, oldest first. */
     readonly unbegun: Effect.Effect<ReadonlyArray<InboxEntry>, StateError>

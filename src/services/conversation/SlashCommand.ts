@@ -46,6 +46,13 @@ export const commands = [
   },
   { name: "approve", aliases: [], usage: "/approve [session|always]", help: "yes to what I asked", busy: "dispatch" },
   { name: "deny", aliases: [], usage: "/deny [reason]", help: "no to what I asked", busy: "dispatch" },
+  {
+    name: "agents",
+    aliases: ["helpers"],
+    usage: "/agents [stop ID | steer ID TEXT]",
+    help: "my helpers at work for this conversation",
+    busy: "dispatch"
+  },
   { name: "sessions", aliases: [], usage: "/sessions", help: "earlier conversations of this chat", busy: "reject" },
   { name: "resume", aliases: [], usage: "/resume NAME", help: "go back to one of them", busy: "reject" },
   {

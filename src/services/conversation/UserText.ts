@@ -14,6 +14,7 @@ const quote = (text: string): string => JSON.stringify(text.length > 500 ? `${te
 
 /** The text of the user's row. In a conversation shared by several people each message names its sender. */
 export const of = (event: InboundEvent, shared: boolean): string => {
+  if (event.internal !== null) return event.text
   const lines: Array<string> = []
   if (event.replyTo !== null && event.replyTo.text !== null)
     lines.push(

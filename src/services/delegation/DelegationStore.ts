@@ -1,7 +1,7 @@
 import { Context, type Effect } from "effect"
 import type { Step } from "../state/Database.js"
 import type { StateError } from "../state/StateError.js"
-import type { DelegateStatus } from "./Delegation.js"
+import type { DelegateResult, DelegateStatus, Role } from "./Delegation.js"
 
 export interface NewDelegation {
   readonly id: string
@@ -10,6 +10,22 @@ export interface NewDelegation {
   readonly childSessionId: string
   readonly callId: string
   readonly goal: string
+  readonly role?: Role
+  /** Those of one call in the background report together; null for inline ones. */
+  readonly group?: string | null
+}
+
+export interface OpenDelegation extends NewDelegation {
+  readonly group: string | null
+  readonly startedAt: number
+}
+
+/** One of a group: `result` is null while it works. */
+export interface GroupMember {
+  readonly id: string
+  readonly goal: string
+  readonly status: DelegateStatus | null
+  readonly result: DelegateResult | null
 }
 
 /** Delegations as rows: written before the child starts, settled with its report. */
@@ -18,9 +34,10 @@ export class DelegationStore extends Context.Tag("hermes/delegation/DelegationSt
   {
     readonly insert: (delegation: NewDelegation) => Step<void>
     /** The first outcome stays. */
-    readonly settle: (id: string, status: DelegateStatus, summary: string) => Step<void>
+    readonly settle: (id: string, status: DelegateStatus, summary: string, result?: DelegateResult) => Step<void>
     /** Ends every running delegation of a turn that is gone; answers how many. */
     readonly abandon: (parentTurnId: string) => Step<number>
-    readonly running: Effect.Effect<ReadonlyArray<NewDelegation & { readonly startedAt: number }>, StateError>
+    readonly group: (group: string) => Step<ReadonlyArray<GroupMember>>
+    readonly running: Effect.Effect<ReadonlyArray<OpenDelegation>, StateError>
   }
 >() {}

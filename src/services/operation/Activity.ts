@@ -43,9 +43,18 @@ export const ActivityEvent = Schema.Union(
     ...inTurn,
     delegationId: Schema.String,
     childTurnId: Schema.String,
-    goal: Schema.String
+    goal: Schema.String,
+    role: Schema.optional(Schema.String),
+    /** It works on when its turn has ended; a report comes later. */
+    background: Schema.optional(Schema.Boolean)
   }),
-  Schema.TaggedStruct("delegate.ended", { ...inTurn, delegationId: Schema.String, status: Schema.String }),
+  Schema.TaggedStruct("delegate.ended", {
+    ...inTurn,
+    delegationId: Schema.String,
+    status: Schema.String,
+    exitReason: Schema.optional(Schema.String),
+    modelCalls: Schema.optional(Schema.Number)
+  }),
   Schema.TaggedStruct("approval.asked", {
     ...inTurn,
     approvalId: Schema.String,

@@ -55,6 +55,13 @@ const Count = expecting(Schema.Int.pipe(Schema.positive()), "a whole number abov
 const Retries = expecting(Schema.Int.pipe(Schema.between(0, 20)), "a whole number from 0 to 20")
 const Share = expecting(Schema.Number.pipe(Schema.between(0.1, 0.95)), "a share, 0.1 to 0.95")
 const Seconds = expecting(Schema.Number.pipe(Schema.nonNegative(), Schema.finite()), "seconds, 0 or more")
+const ChildTimeout = expecting(
+  Schema.Number.pipe(
+    Schema.finite(),
+    Schema.filter((seconds) => seconds === 0 || seconds >= 30)
+  ),
+  "0, or seconds from 30 on"
+)
 const Port = expecting(Schema.Int.pipe(Schema.between(0, 65_535)), "a port, 0 to 65535")
 const Text = expecting(Schema.NullOr(Schema.String), "a text")
 const FilledText = expecting(Schema.NonEmptyString, "a text")
@@ -342,6 +349,28 @@ export const keys = {
     fallback: 10,
     doc: "most helpers of one call",
     example: "10"
+  }),
+  asyncChildren: key({
+    path: "delegation.max_async_children",
+    schema: Count,
+    fallback: 3,
+    doc: "most calls of helpers at work behind one conversation; a batch is one",
+    example: "3"
+  }),
+  orchestrators: key({
+    path: "delegation.orchestrator_enabled",
+    schema: Switch,
+    fallback: true,
+    refused: false,
+    doc: "may a helper be given helpers of its own, as deep as max_spawn_depth allows?",
+    example: "true"
+  }),
+  childTimeout: key({
+    path: "delegation.child_timeout_seconds",
+    schema: ChildTimeout,
+    fallback: 0,
+    doc: "seconds without any progress after which a helper is ended, at least 30; 0: no limit",
+    example: "0"
   }),
   childIterations: key({
     path: "delegation.max_iterations",

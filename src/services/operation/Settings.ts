@@ -94,6 +94,12 @@ export interface SettingsShape {
   readonly delegation: {
     readonly maxSpawnDepth: number
     readonly maxConcurrentChildren: number
+    /** Calls at work behind one conversation; a batch is one. */
+    readonly maxAsyncChildren: number
+    /** Off: nobody's role lets a helper have helpers. */
+    readonly orchestrators: boolean
+    /** Without any progress; 0: no limit. */
+    readonly childTimeoutSeconds: number
     readonly maxIterations: number
     readonly defaultToolsets: ReadonlyArray<string>
   }

@@ -1,0 +1,110 @@
+/** Hands internal events to their conversations: one transaction makes each a row of the inbox and writes its receipt. */
+import { Clock, Effect, Layer } from "effect"
+import { Parcel } from "../../fibers/Parcel.js"
+import * as Turn from "../../fibers/Turn.js"
+import { Conversations } from "../../services/conversation/Conversations.js"
+import { Inbox } from "../../services/conversation/Inbox.js"
+import {
+  arrivalOf,
+  inboundOf,
+  InternalEvents,
+  type InternalRow,
+  routeOf
+} from "../../services/conversation/InternalEvents.js"
+import { Drain } from "../../services/operation/Drain.js"
+import { Ids } from "../../services/operation/Ids.js"
+import { Readiness } from "../../services/operation/Readiness.js"
+import type { Session } from "../../services/session/Session.js"
+import type { SessionKey } from "../../services/session/SessionKey.js"
+import { SessionStore } from "../../services/session/SessionStore.js"
+import { Database } from "../../services/state/Database.js"
+import type { StateError } from "../../services/state/StateError.js"
+
+/** A full conversation, or a database that takes nothing for a while, is tried again this often. */
+const lookAgain = "5 seconds"
+
+/** Copies of copies of a conversation that are followed. */
+const mostBranches = 50
+
+const make = Effect.gen(function* () {
+  const events = yield* InternalEvents
+  const inbox = yield* Inbox
+  const conversations = yield* Conversations
+  const sessions = yield* SessionStore
+  const database = yield* Database
+  const drain = yield* Drain
+  const ids = yield* Ids
+  const readiness = yield* Readiness
+
+  /** The conversation goes on in the copy that was made of it; one that its person closed stays closed. */
+  const openOf = (key: SessionKey, sessionId: string): Effect.Effect<Session | null, StateError> =>
+    Effect.gen(function* () {
+      const asked = yield* sessions.get(sessionId)
+      if (asked === null || asked.endedAt === null) return asked
+      const now = yield* sessions.peek(key)
+      let from: Session | null = now
+      for (let step = 0; from !== null && step < mostBranches; step++) {
+        if (from.parentId === null) return null
+        const parent: Session | null = yield* sessions.get(from.parentId)
+        if (parent?.endReason !== "branched") return null
+        if (parent.id === sessionId) return now
+        from = parent
+      }
+      return null
+    })
+
+  const refuse = (row: InternalRow, reason: string) =>
+    Effect.zipRight(
+      database.write("internal.refuse", events.refuse(row.cause, reason)),
+      Effect.logInfo("an internal event has no conversation to go to").pipe(
+        Effect.annotateLogs({ kind: row.cause.kind, id: row.cause.id, reason })
+      )
+    )
+
+  const admit = (row: InternalRow) =>
+    Effect.gen(function* () {
+      const turn = yield* Parcel.open(row.parcel, () => Turn.current)
+      const route = routeOf(turn)
+      if (route._tag === "Nowhere") return yield* refuse(row, route.reason)
+      const { key } = route
+      const session = yield* openOf(key, route.sessionId)
+      if (session === null) return yield* refuse(row, "the conversation that asked for it was closed")
+      if (!(yield* conversations.reserve(key))) return
+      const event = inboundOf({ ...row, turn }, session.id, yield* Clock.currentTimeMillis)
+      const id = yield* ids.next("event")
+      const entry = yield* database
+        .write(
+          "internal.accept",
+          Effect.gen(function* () {
+            // The receipt decides: whoever settled it before has handed it over.
+            if (!(yield* events.accept(row.cause, id))) return null
+            return yield* inbox.acceptWith(id, key, event, arrivalOf(turn))
+          }),
+          "transcript"
+        )
+        .pipe(Effect.onError(() => conversations.release(key)))
+      yield* entry === null ? conversations.release(key) : conversations.offer(entry)
+    })
+
+  const look = Effect.gen(function* () {
+    // While it drains nothing new begins: the next start hands it over.
+    if ((yield* drain.draining) !== null) return
+    yield* Effect.forEach(yield* events.waiting, admit, { discard: true })
+  }).pipe(
+    Effect.catchAllCause((cause) => Effect.logWarning("internal events could not be handed over, trying again", cause))
+  )
+
+  yield* Turn.forkWorker(
+    Effect.zipRight(
+      readiness.await,
+      Effect.forever(Effect.zipRight(look, Effect.timeoutOption(events.announced, lookAgain)))
+    )
+  )
+})
+
+/** Works as long as the layer lives, from the moment on at which what an earlier process left is in its place. */
+export const layer: Layer.Layer<
+  never,
+  never,
+  InternalEvents | Inbox | Conversations | SessionStore | Database | Drain | Ids | Readiness
+> = Layer.scopedDiscard(make)
