@@ -45,8 +45,9 @@ import { scheduling } from "./scheduling.js"
 import { stores } from "./stores.js"
 
 /** What the gateway is: the agent, its conversations and its state. Needs what `edges.foundation` gives; surfaces go on top. */
-export const layer = Layer.mergeAll(scheduling, Search.layerFeeding, Retention.layer).pipe(
+export const layer = Layer.mergeAll(scheduling, Search.feeding, Retention.layer).pipe(
   Layer.provideMerge(agency),
+  Layer.provideMerge(Search.layer),
   Layer.provideMerge(stores),
   Layer.provideMerge(Layer.mergeAll(Readiness.layer, Ids.layer))
 )

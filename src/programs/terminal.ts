@@ -45,9 +45,9 @@ const machine = Layer.unwrapEffect(
 
 /** The dialogue and the desk of this process, and its lease. */
 export const local = Layer.mergeAll(LocalDialogue.layer, DirectDesk.layer, TurnLog.layer).pipe(
-  Layer.provide(search),
   Layer.provideMerge(surfaces),
   Layer.provideMerge(agency),
+  Layer.provideMerge(search),
   Layer.provideMerge(ModelRoute.layer),
   Layer.provideMerge(Layer.merge(state, gate)),
   Layer.provideMerge(machine)

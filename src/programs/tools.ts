@@ -7,6 +7,7 @@ import * as patch from "../layers/tools/patch.js"
 import * as readFile from "../layers/tools/readFile.js"
 import * as searchFiles from "../layers/tools/searchFiles.js"
 import * as sendMessage from "../layers/tools/sendMessage.js"
+import * as sessionSearch from "../layers/tools/sessionSearch.js"
 import * as terminal from "../layers/tools/terminal.js"
 import * as todo from "../layers/tools/todo.js"
 import * as writeFile from "../layers/tools/writeFile.js"
@@ -18,6 +19,7 @@ export const tools = Layer.mergeAll(
   patch.layer,
   todo.layer,
   memory.layer,
+  sessionSearch.layer,
   searchFiles.layer,
   sendMessage.layer,
   delegateTask.layer,

@@ -399,7 +399,7 @@ const make = Effect.gen(function* () {
   })
 })
 
-/** Search that reads: for commands beside a gateway. What the index does not have is looked through. */
+/** Search over the messages. What the index does not have is looked through; {@link feeding} brings it up to date. */
 export const layer: Layer.Layer<Search, never, Database | SearchIndex> = Layer.effect(Search, make)
 
 /** How long the index rests after it has caught up, so that a burst of messages is one slice. */
@@ -407,11 +407,10 @@ const rest = "200 millis"
 /** Looked after at least so often, for what no event tells of. */
 const atLeastEvery = "5 minutes"
 
-/** Search whose index follows the messages: for the one process that owns the home. */
-export const layerFeeding: Layer.Layer<Search, never, Database | SearchIndex | Activity> = Layer.scoped(
-  Search,
+/** Keeps the index behind the messages: in the one process that owns the home. */
+export const feeding: Layer.Layer<never, never, Search | Activity> = Layer.scopedDiscard(
   Effect.gen(function* () {
-    const search = yield* make
+    const search = yield* Search
     const activity = yield* Activity
     const feed = yield* activity.watch(
       (event) => event._tag === "message.stored" || event._tag === "turn.ended" || event._tag === "session.changed"
@@ -424,6 +423,5 @@ export const layerFeeding: Layer.Layer<Search, never, Database | SearchIndex | A
         Effect.forever
       )
     )
-    return search
   })
 )

@@ -168,14 +168,18 @@ const make = Effect.gen(function* () {
         return Effect.tap(Effect.map(rows, inPlace), (all) => Effect.sync(() => memory.keep(sessionId, all)))
       }),
     page: Effect.fn("Transcript.page")(
-      (sessionId: SessionId, options: { readonly limit: number; readonly beforeId?: number }) =>
+      (
+        sessionId: SessionId,
+        options: { readonly limit: number; readonly beforeId?: number; readonly afterId?: number }
+      ) =>
         database.read("transcript.page", (sql) =>
           Effect.map(
             decode(sql`SELECT ${sql.literal(columns)} FROM messages
               WHERE session_id = ${sessionId} AND (active = 1 OR (compacted = 1 AND role <> 'summary'))
                 AND ${options.beforeId === undefined ? sql`1` : sql`id < ${options.beforeId}`}
-              ORDER BY id DESC LIMIT ${options.limit}`),
-            (rows) => rows.toReversed().map(storedOf)
+                AND ${options.afterId === undefined ? sql`1` : sql`id > ${options.afterId}`}
+              ORDER BY id ${sql.literal(options.afterId === undefined ? "DESC" : "ASC")} LIMIT ${options.limit}`),
+            (rows) => (options.afterId === undefined ? rows.toReversed() : rows).map(storedOf)
           )
         )
     )

@@ -81,10 +81,10 @@ export class Transcript extends Context.Tag("hermes/session/Transcript")<
     readonly rewind: (sessionId: SessionId, turns: number) => Step<Rewound, SessionCompacting | NothingToRewind>
     /** The live rows in order. */
     readonly load: (sessionId: SessionId) => Effect.Effect<ReadonlyArray<StoredMessage>, StateError>
-    /** Rows for people, newest last: at most `limit` before `beforeId`. */
+    /** Rows for people, newest last: the last `limit` before `beforeId`, or the first `limit` after `afterId`. */
     readonly page: (
       sessionId: SessionId,
-      options: { readonly limit: number; readonly beforeId?: number }
+      options: { readonly limit: number; readonly beforeId?: number; readonly afterId?: number }
     ) => Effect.Effect<ReadonlyArray<StoredMessage>, StateError>
   }
 >() {}

@@ -16,15 +16,19 @@ import { tmpdir } from "node:os"
 import * as path from "node:path"
 import { expect } from "vitest"
 import * as CronMarker from "../../../src/fibers/CronMarker.js"
+import * as DeliveryOrigin from "../../../src/fibers/DeliveryOrigin.js"
 import * as SessionIdentity from "../../../src/fibers/SessionIdentity.js"
 import * as Turn from "../../../src/fibers/Turn.js"
 import * as PromptLayer from "../../../src/layers/agent/Prompt.js"
 import * as ToolRegistryLayer from "../../../src/layers/agent/ToolRegistry.js"
 import * as MemoryFiles from "../../../src/layers/node/MemoryFiles.js"
+import * as SearchLayer from "../../../src/layers/sqlite/Search.js"
+import * as SearchIndex from "../../../src/layers/sqlite/SearchIndex.js"
 import * as SessionStoreLayer from "../../../src/layers/sqlite/SessionStore.js"
 import * as TodoStoreLayer from "../../../src/layers/sqlite/TodoStore.js"
 import * as TranscriptLayer from "../../../src/layers/sqlite/Transcript.js"
 import * as memoryTool from "../../../src/layers/tools/memory.js"
+import * as sessionSearchTool from "../../../src/layers/tools/sessionSearch.js"
 import * as todoTool from "../../../src/layers/tools/todo.js"
 import { AdapterRegistry } from "../../../src/services/adapter/AdapterRegistry.js"
 import * as MemoryText from "../../../src/services/agent/MemoryText.js"
@@ -32,9 +36,11 @@ import { Prompt } from "../../../src/services/agent/Prompt.js"
 import * as TodoList from "../../../src/services/agent/TodoList.js"
 import { SessionId } from "../../../src/services/session/Session.js"
 import { SessionStore } from "../../../src/services/session/SessionStore.js"
+import { Transcript } from "../../../src/services/session/Transcript.js"
 import { Database } from "../../../src/services/state/Database.js"
 import type { Changes } from "../../../src/testing/Settings.js"
 import { scaled } from "../../scale.js"
+import { source } from "../../contract/sources.js"
 import { layerMemory } from "../sqlite/temporary.js"
 import { asked, desk, use } from "../support/desk.js"
 import { ambient, files, ids, redactor, settingsLayer, turn } from "../support/hands.js"
@@ -42,11 +48,12 @@ import { ambient, files, ids, redactor, settingsLayer, turn } from "../support/h
 const home = realpathSync(mkdtempSync(path.join(tmpdir(), "keeping-")))
 
 const make = (changes: Changes = {}) =>
-  Layer.mergeAll(todoTool.layer, memoryTool.layer, PromptLayer.layer).pipe(
+  Layer.mergeAll(todoTool.layer, memoryTool.layer, sessionSearchTool.layer, PromptLayer.layer).pipe(
     Layer.provideMerge(MemoryFiles.layer),
     Layer.provideMerge(
       Layer.mergeAll(
         ToolRegistryLayer.layer,
+        Layer.provide(SearchLayer.layer, SearchIndex.layerMemory),
         desk,
         Layer.mock(AdapterRegistry, { all: Effect.succeed([]) }),
         SessionStoreLayer.layer,
@@ -317,4 +324,131 @@ describe("memory", () => {
       { numRuns: scaled(2_000) }
     )
   })
+})
+
+describe("session_search", () => {
+  /** A conversation of a chat and its user, in which something was said. */
+  const spoken = (
+    id: string,
+    place: {
+      platform: string
+      chatId: string
+      userId: string | null
+      hidden?: boolean
+      source?: string
+      parentId?: string
+    },
+    ...said: ReadonlyArray<string>
+  ) =>
+    Effect.gen(function* () {
+      const sessions = yield* SessionStore
+      const transcript = yield* Transcript
+      const database = yield* Database
+      yield* database.write(
+        "test",
+        Effect.gen(function* () {
+          yield* sessions.create({
+            id: SessionId.make(id),
+            key: null,
+            source: place.source ?? place.platform,
+            origin: source({ platform: place.platform, chatId: place.chatId, userId: place.userId }),
+            parentId: place.parentId === undefined ? null : SessionId.make(place.parentId),
+            hidden: place.hidden ?? false,
+            model: null
+          })
+          yield* transcript.append(
+            SessionId.make(id),
+            null,
+            said.map((text) => ({ _tag: "user" as const, text, platformMessageId: null }))
+          )
+        })
+      )
+    })
+  const ada = { platform: "telegram", chatId: "ada", userId: "1" }
+  const bob = { platform: "telegram", chatId: "bob", userId: "2" }
+  const group = { platform: "telegram", chatId: "group" }
+
+  const fill = Effect.gen(function* () {
+    yield* spoken("s-ada", ada, "hello", "the walrus of ada", "more")
+    yield* spoken("s-bob", bob, "the walrus of bob")
+    yield* spoken("s-group-ada", { ...group, userId: "1" }, "the walrus of ada in the group")
+    yield* spoken("s-group-bob", { ...group, userId: "2" }, "the walrus of bob in the group")
+    yield* spoken("s-web", { platform: "web", chatId: "s-web", userId: "owner" }, "the walrus of the owner")
+    yield* spoken("s-hidden", { ...ada, hidden: true }, "the walrus of a helper")
+  })
+
+  const by = (identity: Parameters<typeof SessionIdentity.bind>[0]) => ({ identity: SessionIdentity.bind(identity) })
+  const search = (args: object, changes: Parameters<typeof use>[2]) =>
+    Effect.map(use("session_search", args, changes), ({ text }) => text)
+  const owners = (text: string): ReadonlyArray<string> =>
+    [...text.matchAll(/found in .*<<< of (.*)/g)].map(([, who]) => who ?? "").toSorted()
+
+  it.live("finds in the conversations of this chat and this person, and in no other's", () =>
+    Effect.gen(function* () {
+      yield* fill
+      const found = (changes: Parameters<typeof use>[2]) =>
+        Effect.map(search({ query: "walrus", limit: 10 }, changes), owners)
+      expect(yield* found(by(ada))).toEqual(["ada"])
+      expect(yield* found(by(bob))).toEqual(["bob"])
+      expect(yield* found(by({ ...group, userId: "1" }))).toEqual(["ada in the group"])
+      // the negative control: what keeps the others out is the scope, not the search
+      expect(yield* found(by({ platform: "web", chatId: "x", userId: "owner", source: "web" }))).toEqual(
+        ["ada", "ada in the group", "bob", "bob in the group", "the owner"].toSorted()
+      )
+      expect(yield* found(by({ source: "cli" }))).toHaveLength(5)
+      expect(yield* search({ query: "walrus" }, by({ platform: "telegram" }))).toContain("not known which chat")
+      expect(yield* search({ query: "walrus" }, { ...by(ada), depth: 1 })).toContain("a helper has no conversations")
+      expect(yield* search({ session_id: "s-bob" }, by(ada))).toContain("you may read")
+      expect(yield* search({ session_id: "s-hidden" }, by(ada))).toContain("you may read")
+      expect(yield* search({}, by(ada))).toMatch(/^## "untitled" · telegram .* s-ada$/)
+      expect(yield* search({ query: "unicorn" }, by(ada))).toBe("Nothing was found.")
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.live("in a scheduled run looks where its answer goes, as whoever made the job", () =>
+    Effect.gen(function* () {
+      yield* fill
+      const run = (
+        createdBy: { platform: string; userId: string } | null,
+        chatId: string,
+        job: string | null = "job"
+      ) => ({
+        ...by({}),
+        marker: CronMarker.cron({ job, run: "run", createdBy }),
+        origin: DeliveryOrigin.targets([DeliveryOrigin.address({ platform: "telegram", chatId, threadId: null })])
+      })
+      const found = (changes: Parameters<typeof use>[2]) =>
+        Effect.map(search({ query: "walrus", limit: 10 }, changes), owners)
+      expect(yield* found(run({ platform: "telegram", userId: "2" }, "bob"))).toEqual(["bob"])
+      // what he makes may not bring him what others said
+      expect(yield* found(run({ platform: "telegram", userId: "2" }, "group"))).toEqual(["bob in the group"])
+      expect(yield* found(run({ platform: "telegram", userId: "2" }, "ada"))).toEqual([])
+      expect(yield* search({ query: "walrus" }, run({ platform: "discord", userId: "2" }, "ada"))).toContain(
+        "do not go"
+      )
+      expect(yield* search({ query: "walrus" }, run(null, "ada", null))).toContain("whose job")
+      expect(yield* found(run(null, "ada"))).toHaveLength(5)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.live("shows what was around, reads a conversation, and leaves out what the model can see anyway", () =>
+    Effect.gen(function* () {
+      yield* spoken("s-long", ada, ...Array.from({ length: 60 }, (_, at) => `line ${at} ${at === 30 ? "needle" : ""}`))
+      yield* spoken("s-branch", { ...ada, parentId: "s-long" }, "the needle again")
+      const here = by({ ...ada, sessionId: "s-branch" })
+      expect(yield* search({ query: "needle" }, here)).toBe("Nothing was found.")
+      const found = yield* search({ query: "needle", sort: "oldest", window: 2 }, by(ada))
+      expect(found).toContain("line 28")
+      expect(found).toContain("line 32")
+      expect(found).not.toContain("line 27")
+      expect(found).toContain("line 0")
+      expect(found).toContain("line 59")
+      const id = Number(/found in \[(\d+)\]/.exec(found)?.[1])
+      const scrolled = yield* search({ session_id: "s-long", message_id: id, window: 1 }, by(ada))
+      expect([...scrolled.matchAll(/line (\d+)/g)].map(([, at]) => at)).toEqual(["29", "30", "31"])
+      const read = yield* search({ session_id: "s-long" }, by(ada))
+      expect([...read.matchAll(/line (\d+)/g)]).toHaveLength(30)
+      expect(read).toContain("[… more between")
+    }).pipe(Effect.provide(layer))
+  )
 })
