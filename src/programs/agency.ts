@@ -16,6 +16,7 @@ import * as Delegation from "../layers/delegation/Delegation.js"
 import * as Continuation from "../layers/delivery/Continuation.js"
 import * as Delivery from "../layers/delivery/Delivery.js"
 import * as Explain from "../layers/delivery/Explain.js"
+import * as MediaFiles from "../layers/delivery/MediaFiles.js"
 import * as Mirror from "../layers/delivery/Mirror.js"
 import * as Notifier from "../layers/delivery/Notifier.js"
 import * as Redactor from "../layers/delivery/Redactor.js"
@@ -51,6 +52,7 @@ const delivery = Approvals.layer.pipe(
     )
   ),
   Layer.provideMerge(Delivery.layer),
+  Layer.provideMerge(MediaFiles.layer),
   Layer.provideMerge(Redactor.layer)
 )
 

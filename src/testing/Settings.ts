@@ -82,6 +82,13 @@ export const defaults = (home: string): SettingsShape => ({
     streaming: true
   },
   security: { allowPrivateUrls: false },
+  media: {
+    allowedDirectories: [],
+    maxOutboundBytes: 50 * 1024 * 1024,
+    maxInboundBytes: 20 * 1024 * 1024,
+    vision: "auto",
+    transcription: null
+  },
   cron: {
     maxParallelJobs: 4,
     catchUpMissed: true,

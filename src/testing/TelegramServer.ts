@@ -74,6 +74,8 @@ export interface TelegramServer {
   readonly say: (message: Written) => Effect.Effect<number>
   /** Several photos at once; the caption stands on the first. Answers their message ids. */
   readonly album: (message: Written, photos: number) => Effect.Effect<ReadonlyArray<number>>
+  /** A file that messages may name by `fileId` in their fields; the bot can fetch it. */
+  readonly store: (fileId: string, content: Uint8Array) => Effect.Effect<void>
   readonly edit: (message: Written & { readonly messageId: number }) => Effect.Effect<void>
   /** A person presses a button of one of the bot's messages. */
   readonly press: (pressed: {
@@ -240,7 +242,18 @@ export const make = (
       options.observe?.(call)
     }
 
+    const serveFile = (given: string, id: string, response: ServerResponse): void => {
+      const content = given === token ? world.stored(id) : null
+      const planned = plan.take("file", {})
+      if (planned !== null) return misbehave(response, planned.fault)
+      if (content === null) return respond(response, refuse(404, "Not Found"))
+      response.writeHead(200, { "content-type": "application/octet-stream", "content-length": content.length })
+      response.end(content)
+    }
+
     const handle = (path: string, parameters: Parameters, response: ServerResponse): void => {
+      const [, by, file] = /^\/file\/bot([^/]+)\/files\/([\w-]+)$/.exec(path) ?? []
+      if (by !== undefined && file !== undefined) return serveFile(by, file, response)
       const [, given, method] = /^\/bot([^/]+)\/(\w+)$/.exec(path) ?? []
       if (method === undefined) return respond(response, refuse(404, "Not Found"))
       if (given !== token) return respond(response, refuse(401, "Unauthorized"))
@@ -319,6 +332,7 @@ export const make = (
             return idOf(written)
           })
         }),
+      store: (fileId, content) => Effect.sync(() => world.store(fileId, content)),
       edit: ({ messageId, chat, text }) =>
         Effect.sync(() => {
           const edited = world.message(chat.id, messageId, now())

@@ -5,6 +5,7 @@ import type { Address } from "../../fibers/DeliveryOrigin.js"
 import type { Button } from "../../services/adapter/Adapter.js"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import type { Delivered } from "../../services/delivery/Delivery.js"
+import type { MediaFiles } from "../../services/delivery/MediaFiles.js"
 import { type DeliveryRow, Outbox } from "../../services/delivery/Outbox.js"
 import type { Step } from "../../services/state/Database.js"
 import * as SteadyTime from "../../services/operation/SteadyTime.js"
@@ -64,7 +65,11 @@ const afterwards = (outcome: Exclude<Outcome, { readonly _tag: "Sent" }>, row: D
     ? { ...outcome, reason: `it waits behind part ${row.part} of ${row.parts}` }
     : { _tag: "Failed", reason: `not sent, because part ${row.part} of ${row.parts} was not: ${outcome.reason}` }
 
-export const make = (ledger: Ledger, holds: Holds, scope: Scope.Scope) =>
+/** Words stop all that follows them; a file that fails fails alone. */
+export const stops = (row: DeliveryRow, outcome: Outcome): boolean =>
+  outcome._tag === "Waits" || (outcome._tag !== "Sent" && row.media.length === 0)
+
+export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Service, scope: Scope.Scope) =>
   Effect.gen(function* () {
     const outbox = yield* Outbox
     const registry = yield* AdapterRegistry
@@ -76,7 +81,7 @@ export const make = (ledger: Ledger, holds: Holds, scope: Scope.Scope) =>
     const carry = (row: DeliveryRow, buttons: ReadonlyArray<Button>): Effect.Effect<Outcome> =>
       Effect.gen(function* () {
         const adapter = yield* registry.get(row.address.platform)
-        if (adapter !== null) return yield* transmit(adapter, row, buttons)
+        if (adapter !== null) return yield* transmit(adapter, files, row, buttons)
         const now = yield* Clock.currentTimeMillis
         return {
           _tag: "Waits",
@@ -111,7 +116,8 @@ export const make = (ledger: Ledger, holds: Holds, scope: Scope.Scope) =>
     ): Effect.Effect<ReadonlyArray<DeliveryRow>, StateError> =>
       Effect.uninterruptibleMask((restore) =>
         Effect.flatMap(restore(carry(row, rest.length === 0 ? buttons : [])), (outcome) => {
-          if (outcome._tag === "Sent") return settleAll([row], () => outcome, rest.length === 0 ? along : undefined)
+          if (!stops(row, outcome)) return settleAll([row], () => outcome, rest.length === 0 ? along : undefined)
+          if (outcome._tag === "Sent") return settleAll([row], () => outcome, along)
           return settleAll([row, ...rest], (part) => (part === row ? outcome : afterwards(outcome, row)), along)
         })
       )

@@ -8,6 +8,8 @@ import type { Adapter } from "../../services/adapter/Adapter.js"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import { Delivery, type Outgoing } from "../../services/delivery/Delivery.js"
 import * as Notice from "../../services/delivery/Notice.js"
+import type { MediaFile } from "../../services/delivery/Media.js"
+import { MediaFiles } from "../../services/delivery/MediaFiles.js"
 import { DeliveryRow, type NewDelivery, Outbox } from "../../services/delivery/Outbox.js"
 import { Redactor } from "../../services/delivery/Redactor.js"
 import { split } from "../../services/delivery/Splitter.js"
@@ -18,6 +20,8 @@ import * as Courier from "./Courier.js"
 import * as Holds from "./Holds.js"
 import * as Ledger from "./Ledger.js"
 import * as Recovery from "./Recovery.js"
+import * as Aftermath from "./Aftermath.js"
+import * as Shaping from "./Shaping.js"
 import * as ReplyStream from "./ReplyStream.js"
 import * as Waiting from "./Waiting.js"
 
@@ -54,19 +58,26 @@ const partsOf = (text: string, adapter: Adapter | null): ReadonlyArray<string> =
     : split(bounded(text, limit.maxMessageLength), limit)
 }
 
+/** One message of the platform: words, or files with a caption. */
+interface Part {
+  readonly text: string
+  readonly media: ReadonlyArray<MediaFile>
+}
+
 const rowsOf = (
   outgoing: Unwritten,
-  texts: ReadonlyArray<string>,
+  parts: ReadonlyArray<Part>,
   sender: Sender,
   transcriptId: number | null
 ): ReadonlyArray<NewDelivery> =>
-  texts.map((text, index) => ({
+  parts.map(({ media, text }, index) => ({
     cause: outgoing.cause,
     // The reply hangs on the first piece only (gateway.md 3.8): a private topic's adapter puts in the anchor it needs.
     address: index === 0 ? outgoing.address : { ...outgoing.address, anchor: null },
     text,
+    ...(media.length === 0 ? {} : { media }),
     part: index + 1,
-    parts: texts.length,
+    parts: parts.length,
     transcriptId,
     via: outgoing.via,
     state: "sending",
@@ -84,8 +95,11 @@ const make = Effect.gen(function* () {
   const scope = yield* Effect.scope
   const ledger = yield* Ledger.make
   const holds = yield* Holds.make
-  const courier = yield* Courier.make(ledger, holds, scope)
-  const waiting = yield* Waiting.make(holds, ledger, courier, scope)
+  const files = yield* MediaFiles
+  const shaping = Shaping.make(files, redactor)
+  const courier = yield* Courier.make(ledger, holds, files, scope)
+  const aftermath = yield* Aftermath.make(ledger, courier)
+  const waiting = yield* Waiting.make(holds, ledger, courier, aftermath, scope)
   const recovery = yield* Recovery.make(ledger)
   const streams = yield* ReplyStream.make(ledger, courier, holds)
 
@@ -100,9 +114,16 @@ const make = Effect.gen(function* () {
     Effect.gen(function* () {
       const adapter = yield* registry.get(outgoing.address.platform)
       const from = yield* sender
-      const texts = partsOf(redactor.text(outgoing.text), adapter)
+      const { albums, text } = yield* shaping.shape(outgoing, adapter)
+      const [first] = albums
+      // A message that has grown already cannot become a file: it names it.
+      const words = text === "" && outgoing.grown !== undefined && first !== undefined ? first[0]?.name ?? "" : text
+      const parts: ReadonlyArray<Part> = [
+        ...partsOf(words, adapter).map((piece) => ({ text: piece, media: [] })),
+        ...albums.map((media) => ({ text: "", media }))
+      ]
       return (transcriptId: number | null): Step<ReadonlyArray<DeliveryRow>> => {
-        const rows = rowsOf(outgoing, texts, from, transcriptId)
+        const rows = rowsOf(outgoing, parts, from, transcriptId)
         const [first, ...rest] = rows
         const { grown } = outgoing
         if (grown === undefined || first === undefined) return ledger.insert(rows)
@@ -121,8 +142,12 @@ const make = Effect.gen(function* () {
     Effect.gen(function* () {
       const step = yield* prepare(outgoing)
       const rows = yield* database.write("delivery.insert", step(outgoing.transcriptId))
-      return yield* courier.dispatch(rows, outgoing.buttons ?? [], undefined)
+      return yield* dispatch(rows, outgoing.buttons ?? [], undefined)
     })
+
+  /** Sends, and tells the person of what could not be. */
+  const dispatch = (...sending: Parameters<Courier.Courier["dispatch"]>) =>
+    Effect.tap(courier.dispatch(...sending), ({ deliveries }) => aftermath.tell(deliveries))
 
   const stream = (outgoing: Omit<Outgoing, "text" | "transcriptId">) =>
     Effect.gen(function* () {
@@ -153,14 +178,14 @@ const make = Effect.gen(function* () {
   const finishStream = (started: DeliveryRow, rows: ReadonlyArray<DeliveryRow>, along?: Step<void>) =>
     Effect.gen(function* () {
       const [first, ...rest] = rows
-      if (first === undefined || first.id === started.id) return yield* courier.dispatch(rows, [], along)
+      if (first === undefined || first.id === started.id) return yield* dispatch(rows, [], along)
       const handedOver = first.state === "sending" ? started.platformMessageId : null
       yield* ledger.settle(
         [[started, { _tag: "Suppressed", reason: `the answer is ${first.id}` }]],
         handedOver === null ? undefined : outbox.noteMessage(first.id, handedOver)
       )
       const answer = handedOver === null ? first : new DeliveryRow({ ...first, platformMessageId: handedOver })
-      return yield* courier.dispatch([answer, ...rest], [], along)
+      return yield* dispatch([answer, ...rest], [], along)
     })
 
   const typing = (address: Address): Effect.Effect<void> =>
@@ -177,7 +202,7 @@ const make = Effect.gen(function* () {
 
   return Delivery.of({
     prepare,
-    dispatch: (rows, buttons, along) => courier.dispatch(rows, buttons ?? [], along),
+    dispatch: (rows, buttons, along) => dispatch(rows, buttons ?? [], along),
     deliver: Effect.fn("Delivery.deliver")(deliver),
     stream,
     finishStream: Effect.fn("Delivery.finishStream")(finishStream),
@@ -195,5 +220,5 @@ const make = Effect.gen(function* () {
 export const layer: Layer.Layer<
   Delivery,
   never,
-  Activity | AdapterRegistry | AmbientEnvironment | Database | Ids | Outbox | Redactor
+  Activity | AdapterRegistry | AmbientEnvironment | Database | Ids | MediaFiles | Outbox | Redactor
 > = Layer.scoped(Delivery, make)

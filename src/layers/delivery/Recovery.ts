@@ -25,7 +25,8 @@ const stopped = "the gateway stopped while it was being sent"
 const copyOf = (row: DeliveryRow): NewDelivery => ({
   cause: row.cause,
   address: row.address,
-  text: `${Notice.replyRecovered().text}\n\n${row.text}`,
+  text: `${Notice.replyRecovered().text}\n\n${row.text}`.trimEnd(),
+  ...(row.media.length === 0 ? {} : { media: row.media }),
   part: row.part,
   parts: row.parts,
   transcriptId: row.transcriptId,

@@ -3,7 +3,15 @@
  * nothing can have arrived; whatever is in doubt stays in doubt.
  */
 import { Clock, Duration, Effect, Random } from "effect"
-import { type Adapter, type Button, type SendError, SendUncertain } from "../../services/adapter/Adapter.js"
+import {
+  type Adapter,
+  type Button,
+  type OutboundFile,
+  type SendError,
+  SendRefused,
+  SendUncertain
+} from "../../services/adapter/Adapter.js"
+import type { MediaFiles } from "../../services/delivery/MediaFiles.js"
 import type { DeliveryRow } from "../../services/delivery/Outbox.js"
 import { measure, split } from "../../services/delivery/Splitter.js"
 
@@ -16,6 +24,9 @@ export type Outcome =
 
 /** How long one call of an adapter may take; after that it is in doubt. */
 export const sendBound = Duration.seconds(60)
+
+/** Files take longer (cron-delivery.md 4.8). */
+const uploadBound = Duration.seconds(300)
 
 /** Attempts after the first, here and now. */
 const retries = 2
@@ -65,7 +76,7 @@ const persistently = <A>(
   call: Effect.Effect<A, SendError>
 ): Effect.Effect<Result<A>> => {
   const go = (retry: number): Effect.Effect<Result<A>> =>
-    Effect.matchEffect(bounded(platform, call), {
+    Effect.matchEffect(bounded(platform, call, row.media.length > 0 ? uploadBound : sendBound), {
       onSuccess: (value) => Effect.succeed<Result<A>>({ _tag: "Done", value }),
       onFailure: (error) => (error._tag === "SendRefused" ? refused(error) : again(error, retry))
     })
@@ -96,10 +107,21 @@ const cut = (text: string, length: number): string => {
   return text.length <= length ? text : `${text.slice(0, end)}…`
 }
 
+/** Read when it is sent, and looked at once more then. */
+const filesOf = (adapter: Adapter, files: typeof MediaFiles.Service, row: DeliveryRow): ReadonlyArray<OutboundFile> =>
+  row.media.map((file) => ({
+    ...file,
+    content: Effect.mapError(
+      files.read(file),
+      (error) => new SendRefused({ platform: adapter.platform, code: "file_refused", detail: error.message })
+    )
+  }))
+
 const sendPiece = (
   adapter: Adapter,
   row: DeliveryRow,
   text: string,
+  files: ReadonlyArray<OutboundFile>,
   buttons: ReadonlyArray<Button>
 ): Effect.Effect<Result<{ readonly platformMessageId: string | null; readonly note: string | null }>> => {
   const message = {
@@ -107,10 +129,11 @@ const sendPiece = (
     text,
     deliveryId: row.id,
     transcriptId: row.transcriptId,
-    buttons: adapter.capabilities.buttons ? buttons : []
+    buttons: adapter.capabilities.buttons ? buttons : [],
+    ...(files.length === 0 ? {} : { files })
   }
   return Effect.flatMap(persistently(adapter.platform, row, false, adapter.send(message)), (first) => {
-    if (first._tag !== "Refused" || !refusedForm.has(first.code)) return Effect.succeed(first)
+    if (first._tag !== "Refused" || !refusedForm.has(first.code) || files.length > 0) return Effect.succeed(first)
     const plain = cut(text, plainLength)
     return Effect.map(
       persistently(adapter.platform, row, false, adapter.send({ ...message, text: plain, plain: true })),
@@ -144,7 +167,12 @@ const piecesOf = (adapter: Adapter, text: string): ReadonlyArray<string> =>
     ? [text]
     : split(text, adapter.capabilities)
 
-const sendNew = (adapter: Adapter, row: DeliveryRow, buttons: ReadonlyArray<Button>): Effect.Effect<Outcome> =>
+const sendNew = (
+  adapter: Adapter,
+  files: typeof MediaFiles.Service,
+  row: DeliveryRow,
+  buttons: ReadonlyArray<Button>
+): Effect.Effect<Outcome> =>
   Effect.gen(function* () {
     const pieces = piecesOf(adapter, row.text)
     let first: string | null = null
@@ -152,7 +180,7 @@ const sendNew = (adapter: Adapter, row: DeliveryRow, buttons: ReadonlyArray<Butt
     for (const [index, text] of pieces.entries()) {
       const last = index === pieces.length - 1
       const result: Result<{ readonly platformMessageId: string | null; readonly note: string | null }> =
-        yield* sendPiece(adapter, row, text, last ? buttons : [])
+        yield* sendPiece(adapter, row, text, filesOf(adapter, files, row), last ? buttons : [])
       if (result._tag !== "Done") {
         if (index === 0) return outcomeOf(result)
         // Sending the row again would double what has arrived of it.
@@ -178,11 +206,12 @@ const sendNew = (adapter: Adapter, row: DeliveryRow, buttons: ReadonlyArray<Butt
  */
 export const transmit = (
   adapter: Adapter,
+  files: typeof MediaFiles.Service,
   row: DeliveryRow,
   buttons: ReadonlyArray<Button>
 ): Effect.Effect<Outcome> => {
   const { platformMessageId } = row
-  if (platformMessageId === null || !adapter.capabilities.messageEditing) return sendNew(adapter, row, buttons)
+  if (platformMessageId === null || !adapter.capabilities.messageEditing) return sendNew(adapter, files, row, buttons)
   return Effect.flatMap(
     persistently(adapter.platform, row, true, adapter.edit(row.address, platformMessageId, row.text, { final: true })),
     (result): Effect.Effect<Outcome> => {
@@ -190,7 +219,7 @@ export const transmit = (
         case "Done":
           return Effect.succeed({ _tag: "Sent", platformMessageId, note: null })
         case "Refused":
-          return sendNew(adapter, row, buttons)
+          return sendNew(adapter, files, row, buttons)
         default:
           return Effect.succeed(result)
       }

@@ -8,7 +8,8 @@ import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import { type DeliveryRow, Outbox } from "../../services/delivery/Outbox.js"
 import * as SteadyTime from "../../services/operation/SteadyTime.js"
 import type { StateError } from "../../services/state/StateError.js"
-import { type Courier, laneOf, recheckMillis } from "./Courier.js"
+import type { Aftermath } from "./Aftermath.js"
+import { type Courier, laneOf, recheckMillis, stops } from "./Courier.js"
 import type { Holds } from "./Holds.js"
 import type { Ledger } from "./Ledger.js"
 import type { Outcome } from "./Transmission.js"
@@ -59,7 +60,7 @@ const byPlace = (a: DeliveryRow, b: DeliveryRow): number => (place(a) < place(b)
 const partsAfter = (rows: ReadonlyArray<DeliveryRow>, row: DeliveryRow): ReadonlyArray<DeliveryRow> =>
   rows.filter(({ cause, part }) => cause.kind === row.cause.kind && cause.id === row.cause.id && part > row.part)
 
-export const make = (holds: Holds, ledger: Ledger, courier: Courier, scope: Scope.Scope) =>
+export const make = (holds: Holds, ledger: Ledger, courier: Courier, aftermath: Aftermath, scope: Scope.Scope) =>
   Effect.gen(function* () {
     const outbox = yield* Outbox
     const registry = yield* AdapterRegistry
@@ -99,6 +100,11 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, scope: Scop
     const failAll = (rows: ReadonlyArray<DeliveryRow>, reason: string) =>
       ledger.settle(rows.map((row) => [row, { _tag: "Failed", reason }] as const))
 
+    /** Beside the line that this is in: what is said takes its place behind it. */
+    const tellApart = (settled: ReadonlyArray<DeliveryRow>) => Effect.asVoid(courier.apart(aftermath.tell(settled)))
+
+    const asItStands = (row: DeliveryRow) => Effect.map(outbox.get(row.id), (stored) => stored ?? row)
+
     const tooOld = (row: DeliveryRow): string =>
       `not sent within ${maximumAgeMillis / 3_600_000} h${row.reason === null ? "" : `: ${row.reason}`}`
 
@@ -110,7 +116,7 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, scope: Scop
         for (let row = rows.shift(); row !== undefined; row = rows.shift()) {
           const now = yield* Clock.currentTimeMillis
           if (now - row.createdAt > maximumAgeMillis) {
-            yield* failAll([row], tooOld(row))
+            yield* tellApart(yield* failAll([row], tooOld(row)))
             continue
           }
           const away = yield* awayFor(row.address.platform)
@@ -127,9 +133,10 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, scope: Scop
             sent += 1
             continue
           }
-          const after = partsAfter(rows, row)
+          const after = stops(row, outcome) ? partsAfter(rows, row) : []
           yield* failAll(after, `not sent, because part ${row.part} of ${row.parts} was not: ${outcome.reason}`)
           rows = rows.filter((other) => !after.includes(other))
+          if (outcome._tag === "Failed") yield* tellApart([yield* asItStands(row)])
         }
         yield* holds.release(lane)
         return sent

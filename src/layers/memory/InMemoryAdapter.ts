@@ -15,9 +15,17 @@ import {
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import { Admission, type Receipt } from "../../services/conversation/Admission.js"
 import { type Arrival, InboundEvent } from "../../services/conversation/InboundEvent.js"
+import type { MediaKind } from "../../services/delivery/Media.js"
 import type { StateError } from "../../services/state/StateError.js"
 import { chatInfoOf, type Person, type Place, type Profile, sourceOf } from "./Profile.js"
 import * as Recording from "./Recording.js"
+
+/** A file as the platform got it. */
+export interface PostedFile {
+  readonly kind: MediaKind
+  readonly name: string
+  readonly content: Uint8Array
+}
 
 /** One attempt to send or edit. */
 export interface Sent {
@@ -25,6 +33,8 @@ export interface Sent {
   readonly address: Address
   readonly text: string
   readonly buttons: ReadonlyArray<Button>
+  /** Files that came with it, whole. */
+  readonly files: ReadonlyArray<PostedFile>
   /** The delivery row of a send; null for an edit. */
   readonly deliveryId: string | null
   /** Null when the platform did not take it. */
@@ -44,6 +54,7 @@ export interface Posted {
   readonly address: Address
   readonly text: string
   readonly buttons: ReadonlyArray<Button>
+  readonly files: ReadonlyArray<PostedFile>
   readonly edits: number
 }
 
@@ -73,6 +84,7 @@ export interface Said {
   /** Null: one that no platform message carries. Left out: the next. */
   readonly messageId?: string | null
   readonly replyTo?: InboundEvent["replyTo"]
+  readonly media?: InboundEvent["media"]
   readonly arrival?: Partial<Arrival>
 }
 
@@ -176,14 +188,18 @@ export const make = (
       state: Ref.get(state),
       send: Effect.fn("InMemoryAdapter.send")(function* (message: OutboundMessage) {
         const { address, text, buttons, deliveryId } = message
-        const messageId = yield* attempt({ kind: "send", address, text, buttons, deliveryId, final: false }, () =>
-          post({ messageId: nextId(), address, text, buttons, edits: 0 })
+        const files = yield* Effect.forEach(message.files ?? [], ({ content, kind, name }) =>
+          Effect.map(content, (bytes): PostedFile => ({ kind, name, content: bytes }))
+        )
+        const messageId = yield* attempt(
+          { kind: "send", address, text, buttons, files, deliveryId, final: false },
+          () => post({ messageId: nextId(), address, text, buttons, files, edits: 0 })
         )
         return { platformMessageId: messageId, note: null }
       }),
       edit: (at, messageId, text, options) =>
         Effect.asVoid(
-          attempt({ kind: "edit", address: at, text, buttons: [], deliveryId: null, final: options.final }, () => {
+          attempt({ kind: "edit", address: at, text, buttons: [], files: [], deliveryId: null, final: options.final }, () => {
             const before = messages.get(messageId)
             if (before === undefined) return null
             return post({ ...before, text, buttons: options.final ? [] : before.buttons, edits: before.edits + 1 })
@@ -219,7 +235,7 @@ export const make = (
           text: said.text,
           messageId: said.messageId === undefined ? nextId() : said.messageId,
           replyTo: said.replyTo ?? null,
-          media: [],
+          media: said.media ?? [],
           sentAt: yield* Clock.currentTimeMillis,
           sessionId: null
         })

@@ -141,6 +141,8 @@ const secret = (environment: Environment, names: ReadonlyArray<string>): Redacte
   return name === undefined ? null : Redacted.make(environment[name] ?? "")
 }
 
+const megabyte = 1024 * 1024
+
 const settingsOf = (home: typeof Home.Service, read: Read, environment: Environment): SettingsShape => {
   // The map holds one entry for each key of the table, decoded by that key's own schema.
   const value = <A>(key: ConfigKey<A>): A =>
@@ -161,6 +163,7 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
   })
   const channel = value(keys.telegramHome)
   const homeThread = environment["TELEGRAM_HOME_CHANNEL_THREAD_ID"]
+  const listener = secret(environment, ["OPENAI_API_KEY"])
   return {
     home: home.directory,
     timezone: value(keys.timezone) ?? new Intl.DateTimeFormat().resolvedOptions().timeZone,
@@ -272,6 +275,20 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
       streaming: value(keys.telegramStreaming)
     },
     security: { allowPrivateUrls: value(keys.privateUrls) },
+    media: {
+      allowedDirectories: value(keys.mediaDirectories),
+      maxOutboundBytes: Math.round(value(keys.mediaOutbound) * megabyte),
+      maxInboundBytes: Math.round(value(keys.mediaInbound) * megabyte),
+      vision: value(keys.mediaVision),
+      transcription:
+        value(keys.mediaTranscription) === "off" || listener === null
+          ? null
+          : {
+              baseUrl: value(keys.mediaTranscriptionUrl),
+              model: value(keys.mediaTranscriptionModel),
+              apiKey: listener
+            }
+    },
     cron: {
       maxParallelJobs: value(keys.cronParallel),
       catchUpMissed: value(keys.cronCatchUp),

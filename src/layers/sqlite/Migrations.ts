@@ -11,6 +11,7 @@ import { jobs } from "./migrations/0010_jobs.js"
 import { channelNames } from "./migrations/0020_channel_names.js"
 import { storyIndexes } from "./migrations/0021_story_indexes.js"
 import { grants } from "./migrations/0030_grants.js"
+import { media } from "./migrations/0036_media.js"
 import { todos } from "./migrations/0040_todos.js"
 import { internalEvents } from "./migrations/0050_internal_events.js"
 import { usageDays } from "./migrations/0055_usage_days.js"
@@ -26,6 +27,7 @@ const migrations = {
   "0020_channel_names": channelNames,
   "0021_story_indexes": storyIndexes,
   "0030_grants": grants,
+  "0036_media": media,
   "0040_todos": todos,
   "0050_internal_events": internalEvents,
   "0055_usage_days": usageDays

@@ -7,6 +7,7 @@ import {
   type NewDelivery,
   Outbox
 } from "../../services/delivery/Outbox.js"
+import { MediaFile } from "../../services/delivery/Media.js"
 import { Ids } from "../../services/operation/Ids.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import * as Rows from "./Rows.js"
@@ -23,13 +24,14 @@ const Row = Schema.Struct({
   anchor: Schema.NullOr(Schema.String),
   scopeId: Schema.NullOr(Schema.String),
   replyToPerson: Rows.Flag,
-  isCron: Rows.Flag
+  isCron: Rows.Flag,
+  media: Schema.NullOr(Schema.parseJson(Schema.Array(MediaFile)))
 }).pipe(
   Schema.transform(Schema.typeSchema(DeliveryRow), {
     strict: true,
-    decode: ({ anchor, causeId, causeKind, chatId, platform, scopeId, threadId, ...rest }) =>
+    decode: ({ anchor, causeId, causeKind, chatId, media, platform, scopeId, threadId, ...rest }) =>
       new DeliveryRow(
-        { ...rest, cause: { kind: causeKind, id: causeId }, address: { platform, chatId, threadId, anchor, scopeId } },
+        { ...rest, media: media ?? [], cause: { kind: causeKind, id: causeId }, address: { platform, chatId, threadId, anchor, scopeId } },
         { disableValidation: true }
       ),
     encode: ({ address, cause, ...rest }) => ({ ...rest, ...address, causeKind: cause.kind, causeId: cause.id })
@@ -40,10 +42,14 @@ const Inserted = Rows.all(Schema.Struct({ id: Schema.String }))
 const one = Rows.first(Row)
 
 const columns = `id, cause_kind AS causeKind, cause_id AS causeId, platform, chat_id AS chatId, thread_id AS threadId,
-  anchor, scope_id AS scopeId, part, parts, text, transcript_id AS transcriptId, via, state,
+  anchor, scope_id AS scopeId, part, parts, text, media, transcript_id AS transcriptId, via, state,
   platform_message_id AS platformMessageId, attempts, reason, resend_of AS resendOf,
   reply_to_person AS replyToPerson, turn_id AS turnId, session_key AS sessionKey, is_cron AS isCron,
   created_at AS createdAt, settled_at AS settledAt, not_before AS notBefore`
+
+const encodeMedia = Schema.encodeSync(Schema.parseJson(Schema.Array(MediaFile)))
+const mediaText = (media: NewDelivery["media"]): string | null =>
+  media === undefined || media.length === 0 ? null : encodeMedia(media)
 
 const valuesOf = (delivery: NewDelivery, id: string, createdAt: number) => ({
   id,
@@ -57,6 +63,7 @@ const valuesOf = (delivery: NewDelivery, id: string, createdAt: number) => ({
   part: delivery.part,
   parts: delivery.parts,
   text: delivery.text,
+  media: mediaText(delivery.media),
   transcript_id: delivery.transcriptId,
   via: delivery.via,
   state: delivery.state,
@@ -74,6 +81,7 @@ const rowOf = (delivery: NewDelivery, id: string, createdAt: number): DeliveryRo
   new DeliveryRow(
     {
       ...delivery,
+      media: delivery.media ?? [],
       id,
       platformMessageId: null,
       attempts: delivery.state === "sending" ? 1 : 0,
@@ -126,7 +134,7 @@ const make = Effect.gen(function* () {
         const sql = yield* Transaction
         const changed = yield* one(sql`UPDATE deliveries SET state = 'sending',
             cause_kind = ${delivery.cause.kind}, cause_id = ${delivery.cause.id}, part = ${delivery.part},
-            parts = ${delivery.parts}, text = ${delivery.text}, transcript_id = ${delivery.transcriptId},
+            parts = ${delivery.parts}, text = ${delivery.text}, media = ${mediaText(delivery.media)}, transcript_id = ${delivery.transcriptId},
             reply_to_person = ${Rows.flag(delivery.replyToPerson)}, settled_at = NULL, not_before = NULL, reason = NULL
           WHERE id = ${id} RETURNING ${sql.literal(columns)}`)
         return changed ?? (yield* Effect.dieMessage(`delivery ${id} cannot become another: it is not there`))
@@ -178,6 +186,14 @@ const make = Effect.gen(function* () {
       database.read("outbox.ofCause", (sql) =>
         many(sql`SELECT ${sql.literal(columns)} FROM deliveries WHERE cause_kind = ${kind} AND cause_id = ${id}
           ORDER BY id`)
+      )
+    ),
+    mediaOf: Effect.fn("Outbox.mediaOf")((transcriptIds: ReadonlyArray<number>) =>
+      database.read("outbox.mediaOf", (sql) =>
+        transcriptIds.length === 0
+          ? Effect.succeed([])
+          : many(sql`SELECT ${sql.literal(columns)} FROM deliveries
+              WHERE media IS NOT NULL AND ${sql.in("transcript_id", transcriptIds)} AND resend_of IS NULL ORDER BY id`)
       )
     ),
     ofTurn: Effect.fn("Outbox.ofTurn")((turnId: string) =>

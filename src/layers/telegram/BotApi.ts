@@ -1,5 +1,5 @@
 /** The Bot API as effects: grammy's typed client over our transport, every failure one of two. */
-import type { ApiClientOptions, RawApi } from "grammy"
+import type { ApiClientOptions, InputFile, RawApi } from "grammy"
 import { Effect, Option, Redacted, Schema, type Scope } from "effect"
 import * as Turn from "../../fibers/Turn.js"
 import * as Transport from "./Transport.js"
@@ -50,12 +50,17 @@ export interface BotApi {
     run: (raw: RawApi, signal: Signal) => Promise<A>,
     timeoutMillis: number
   ) => Effect.Effect<A, BotApiError>
+  /** A file for a call; it goes as multipart form data. */
+  readonly file: (content: Uint8Array, name: string) => InputFile
+  /** The bytes of a file that somebody sent to the bot; refused beyond `limit` bytes. */
+  readonly download: (fileId: string, limit: number, timeoutMillis: number) => Effect.Effect<Uint8Array, BotApiError>
 }
 
 const Extras = Schema.Struct({
   retry_after: Schema.optionalWith(Schema.NullOr(Schema.Number), { default: () => null }),
   migrate_to_chat_id: Schema.optionalWith(Schema.NullOr(Schema.Number), { default: () => null })
 })
+const decodeFile = Schema.decodeUnknownOption(Schema.Struct({ file_path: Schema.String }))
 const decodeExtras = Schema.decodeUnknownOption(Extras)
 
 /** grammy's own timer stays out of the way; ours follows the clock of the program. Seconds. */
@@ -101,8 +106,8 @@ export const make = (options: {
   Effect.gen(function* () {
     const token = yield* checked(options.token)
     const apiRoot = yield* rootOf(options.apiRoot)
-    const { Api, GrammyError, HttpError } = yield* grammy
-    const fetch = yield* Transport.make(apiRoot)
+    const { Api, GrammyError, HttpError, InputFile } = yield* grammy
+    const { download, fetch } = yield* Transport.make(apiRoot)
     const timers = yield* Turn.workerRunner<never>()
     const client: ApiClientOptions = {
       apiRoot,
@@ -148,5 +153,21 @@ export const make = (options: {
           return Effect.zipRight(timer, abort)
         })
       })
-    return { call }
+    return {
+      call,
+      file: (content, name) => new InputFile(content, name),
+      download: (fileId, limit, timeoutMillis) =>
+        Effect.gen(function* () {
+          const answer = yield* call("getFile", (raw, signal) => raw.getFile({ file_id: fileId }, signal), timeoutMillis)
+          const path = Option.getOrNull(decodeFile(answer))?.file_path ?? null
+          const safe = path !== null && /^[\w./-]{1,512}$/.test(path) && !path.includes("..") ? path : null
+          if (safe === null)
+            return yield* new BotApiUnreachable({ method: "getFile", sent: false, detail: "the answer names no file" })
+          return yield* call(
+            "file",
+            (_raw, signal) => download(`${apiRoot}/file/bot${token}/${safe}`, limit, signal),
+            timeoutMillis
+          )
+        })
+    }
   })

@@ -12,5 +12,6 @@ export const capabilities: AdapterCapabilities = {
   maxMessageLength: 4096,
   lengthUnit: "utf16",
   commandPrefix: "/",
-  platformIds: true
+  platformIds: true,
+  files: { maxBytes: 50 * 1024 * 1024, maxPhotoBytes: 10 * 1024 * 1024, album: 10 }
 }

@@ -17,11 +17,12 @@ import * as SteadyTime from "../../services/operation/SteadyTime.js"
 import type { BotApi, BotApiError } from "./BotApi.js"
 import { type Chats, type KnownChat, makeMemory } from "./Chats.js"
 import { format } from "./Formatting.js"
-import { isThreadGone, isUnchanged, sendErrorOf } from "./SendFailure.js"
+import { isFormRefused, isThreadGone, isUnchanged, sendErrorOf } from "./SendFailure.js"
 import { Chat } from "./Update.js"
+import * as Upload from "./Upload.js"
 
-/** Longest waits for one call, in milliseconds: a message, an edit, a reaction, a new topic, the typing sign (gateway.md 3.8), a question about a chat. */
-const patience = { send: 30_000, edit: 15_000, reaction: 15_000, topic: 15_000, typing: 1_500, chat: 10_000 }
+/** Longest waits for one call, in milliseconds: a message, one with files, an edit, a reaction, a new topic, the typing sign (gateway.md 3.8), a question about a chat. */
+const patience = { send: 30_000, upload: 290_000, edit: 15_000, reaction: 15_000, topic: 15_000, typing: 1_500, chat: 10_000 }
 
 /** The topic of a forum that its messages carry no id of, and that refuses its own. */
 const general = "1"
@@ -34,6 +35,8 @@ const perRow = 3
 
 const Sent = Schema.Struct({ message_id: Schema.Int })
 const decodeSent = Schema.decodeUnknownOption(Sent)
+/** An album is as many messages; its first is the one that is meant. */
+const firstOf = (answer: unknown): unknown => (Array.isArray(answer) ? answer[0] : answer)
 const decodeChat = Schema.decodeUnknownOption(Chat)
 
 const refuse = (code: string, detail: string): SendRefused => new SendRefused({ platform: "telegram", code, detail })
@@ -69,6 +72,8 @@ interface Route {
   readonly chatId: string
   readonly threadId: string | null
   readonly notes: ReadonlyArray<string>
+  /** The platform did not take the files as pictures or sounds. */
+  readonly asDocuments: boolean
 }
 
 type Reaction = NonNullable<Parameters<RawApi["setMessageReaction"]>[0]["reaction"]>
@@ -136,7 +141,9 @@ export const make = (api: BotApi, chats: Chats): Outbound => {
     )
 
   /** The same message by another route, once for each reason. */
-  const detour = (route: Route, error: BotApiError): Route | null => {
+  const detour = (message: OutboundMessage, route: Route, error: BotApiError): Route | null => {
+    if (isFormRefused(error) && !route.asDocuments && message.files?.some(({ kind }) => kind !== "document") === true)
+      return { ...route, asDocuments: true, notes: [...route.notes, `sent as a plain file: ${error.message}`] }
     if (isThreadGone(error) && route.threadId !== null) {
       return { ...route, threadId: null, notes: [...route.notes, "its topic is gone; sent to the chat itself"] }
     }
@@ -146,41 +153,52 @@ export const make = (api: BotApi, chats: Chats): Outbound => {
       : { ...route, chatId: moved, notes: [...route.notes, `the group became a supergroup; sent to ${moved}`] }
   }
 
+  /** The call that sends it: words, or files. */
+  const callFor = (message: OutboundMessage, route: Route, where: Upload.Where, keyboard: Keyboard | null) => {
+    const { files } = message
+    if (files !== undefined && files.length > 0)
+      return Effect.map(Upload.callFor(api, files, where, message.text, route.asDocuments), ({ method, run }) =>
+        api.call(method, run, patience.upload)
+      )
+    const { text, entities } = format(message.text)
+    return Effect.succeed(
+      api.call(
+        "sendMessage",
+        (raw, signal): Promise<unknown> =>
+          raw.sendMessage(
+            {
+              ...where,
+              text,
+              ...(entities.length === 0 ? {} : { entities: [...entities] }),
+              ...(keyboard === null ? {} : { reply_markup: keyboard })
+            },
+            signal
+          ),
+        patience.send
+      )
+    )
+  }
+
   const attempt = (message: OutboundMessage, route: Route, left: number): Effect.Effect<SendReceipt, SendError> =>
     Effect.gen(function* () {
       yield* unlessFlooded(route.chatId)
       const thread = yield* threadParameters(route)
       const { keyboard, note } = keyboardOf(message.buttons)
-      const { text, entities } = format(message.text)
       const anchor = anchorOf(message.address)
-      const answer = yield* Effect.either(
-        api.call(
-          "sendMessage",
-          (raw, signal) =>
-            raw.sendMessage(
-              {
-                chat_id: integer(route.chatId) ?? route.chatId,
-                text,
-                ...thread,
-                ...(entities.length === 0 ? {} : { entities: [...entities] }),
-                ...(anchor === null
-                  ? {}
-                  : { reply_parameters: { message_id: anchor, allow_sending_without_reply: true } }),
-                ...(keyboard === null ? {} : { reply_markup: keyboard })
-              },
-              signal
-            ),
-          patience.send
-        )
-      )
+      const where: Upload.Where = {
+        chat_id: integer(route.chatId) ?? route.chatId,
+        ...thread,
+        ...(anchor === null ? {} : { reply_parameters: { message_id: anchor, allow_sending_without_reply: true } })
+      }
+      const answer = yield* Effect.either(yield* callFor(message, route, where, keyboard))
       if (Either.isLeft(answer)) {
         yield* noteFlood(route.chatId, answer.left)
-        const next = left > 0 ? detour(route, answer.left) : null
+        const next = left > 0 ? detour(message, route, answer.left) : null
         return yield* next === null ? Effect.fail(sendErrorOf(answer.left, "once")) : attempt(message, next, left - 1)
       }
-      const sent = Option.getOrNull(decodeSent(answer.right))
+      const sent = Option.getOrNull(decodeSent(firstOf(answer.right)))
       if (sent === null) {
-        return yield* new SendUncertain({ platform: "telegram", detail: "the answer to sendMessage has no message id" })
+        return yield* new SendUncertain({ platform: "telegram", detail: "the answer names no message" })
       }
       const platformMessageId = String(sent.message_id)
       if (keyboard !== null) keyboards.set(`${route.chatId}:${platformMessageId}`, keyboard)
@@ -285,7 +303,7 @@ export const make = (api: BotApi, chats: Chats): Outbound => {
   return {
     send: (message) => {
       const { chatId, threadId } = message.address
-      return attempt(message, { chatId, threadId, notes: [] }, 2)
+      return attempt(message, { chatId, threadId, notes: [], asDocuments: false }, 3)
     },
     edit: Effect.fn("Telegram.edit")(edit),
     openThread: Effect.fn("Telegram.openThread")(openThread),

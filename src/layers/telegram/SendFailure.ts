@@ -55,3 +55,9 @@ export const isThreadGone = (error: BotApiError): boolean =>
 
 export const isUnchanged = (error: BotApiError): boolean =>
   error._tag === "BotApiRefused" && /message is not modified/i.test(error.description)
+
+/** A picture, film or sound that Telegram cannot make anything of; as a plain file it takes the same bytes. */
+export const isFormRefused = (error: BotApiError): boolean =>
+  error._tag === "BotApiRefused" &&
+  error.code === 400 &&
+  /PHOTO_|IMAGE_PROCESS_FAILED|MEDIA_INVALID|VIDEO_|AUDIO_|VOICE_|wrong file|wrong type|failed to process/i.test(error.description)

@@ -6,6 +6,7 @@
 import { Effect, Either, Schema, type Scope } from "effect"
 import * as http from "node:http"
 import * as https from "node:https"
+import type { Readable } from "node:stream"
 
 /** A call that has no answer of the Bot API. `sent`: its bytes may have arrived. */
 export class TransportFailure extends Schema.TaggedError<TransportFailure>()("TransportFailure", {
@@ -31,13 +32,26 @@ const Answer = Schema.parseJson(
 )
 const decodeAnswer = Schema.decodeUnknownEither(Answer)
 
-/** The part of a `RequestInit` that grammy's client fills in for a JSON call. */
+/** The part of a `RequestInit` that grammy's client fills in: JSON as a text, files as a stream of multipart form data. */
 export interface Outgoing {
-  readonly body: string
-  readonly signal: { readonly addEventListener: (type: "abort", listener: () => void) => void }
+  readonly body: string | Readable
+  readonly headers?: { readonly "content-type"?: string }
+  readonly signal: Signal
+}
+
+export interface Signal {
+  readonly addEventListener: (type: "abort", listener: () => void) => void
 }
 
 export type Fetch = (url: string, outgoing: Outgoing) => Promise<{ readonly json: () => Promise<unknown> }>
+
+/** The bytes at an address, refused beyond `limit` before they fill the memory. */
+export type Download = (url: string, limit: number, signal: Signal) => Promise<Uint8Array>
+
+export interface Transport {
+  readonly fetch: Fetch
+  readonly download: Download
+}
 
 /** Connections at once; more calls wait for one. */
 const connections = 64
@@ -63,7 +77,7 @@ const fetchOver =
     agent: http.Agent | https.Agent,
     connected: "connect" | "secureConnect"
   ): Fetch =>
-  (url, { body, signal }) =>
+  (url, { body, headers, signal }) =>
     new Promise((resolve, reject) => {
       let sent = false
       const fail = (detail: string): void => reject(new TransportFailure({ sent, detail }))
@@ -72,7 +86,10 @@ const fetchOver =
         {
           method: "POST",
           agent,
-          headers: { "content-type": "application/json", "content-length": Buffer.byteLength(body) }
+          headers: {
+            "content-type": headers?.["content-type"] ?? "application/json",
+            ...(typeof body === "string" ? { "content-length": Buffer.byteLength(body) } : {})
+          }
         },
         (response) => {
           const chunks: Array<Buffer> = []
@@ -99,11 +116,42 @@ const fetchOver =
         fail("no answer in time")
         request.destroy()
       })
-      request.end(body)
+      if (typeof body === "string") return void request.end(body)
+      body.on("error", (error) => request.destroy(error))
+      request.on("close", () => body.destroy())
+      body.pipe(request)
+    })
+
+const downloadOver =
+  (client: typeof http | typeof https, agent: http.Agent | https.Agent): Download =>
+  (url, limit, signal) =>
+    new Promise((resolve, reject) => {
+      // Nothing is done on the other side by reading: it may be asked for again.
+      const fail = (detail: string): void => reject(new TransportFailure({ sent: false, detail }))
+      const request = client.get(url, { agent }, (response) => {
+        const chunks: Array<Buffer> = []
+        let size = 0
+        if (response.statusCode !== 200) {
+          response.resume()
+          return fail(`status ${response.statusCode ?? 0}`)
+        }
+        response.on("data", (chunk: Buffer) => {
+          size += chunk.length
+          if (size > limit) request.destroy(new Error(`it has more than ${limit} bytes`))
+          else chunks.push(chunk)
+        })
+        response.on("error", (error) => fail(error.message))
+        response.on("end", () => resolve(Buffer.concat(chunks)))
+      })
+      request.on("error", (error) => fail(error.message))
+      signal.addEventListener("abort", () => {
+        fail("no answer in time")
+        request.destroy()
+      })
     })
 
 /** Keeps connections alive; closes them with the scope. */
-export const make = (apiRoot: string): Effect.Effect<Fetch, never, Scope.Scope> =>
+export const make = (apiRoot: string): Effect.Effect<Transport, never, Scope.Scope> =>
   Effect.map(
     Effect.acquireRelease(
       Effect.sync(() => {
@@ -113,5 +161,7 @@ export const make = (apiRoot: string): Effect.Effect<Fetch, never, Scope.Scope> 
       (agent) => Effect.sync(() => agent.destroy())
     ),
     (agent) =>
-      agent instanceof https.Agent ? fetchOver(https, agent, "secureConnect") : fetchOver(http, agent, "connect")
+      agent instanceof https.Agent
+        ? { fetch: fetchOver(https, agent, "secureConnect"), download: downloadOver(https, agent) }
+        : { fetch: fetchOver(http, agent, "connect"), download: downloadOver(http, agent) }
   )

@@ -13,6 +13,7 @@ import { type Delivered, Delivery } from "../../services/delivery/Delivery.js"
 import { Mirror } from "../../services/delivery/Mirror.js"
 import { HomeChannels } from "../../services/delivery/HomeChannels.js"
 import { Redactor } from "../../services/delivery/Redactor.js"
+import * as Media from "../../services/delivery/Media.js"
 import * as Target from "../../services/delivery/Target.js"
 import { type ResolvedTarget, TargetResolver } from "../../services/delivery/TargetResolver.js"
 
@@ -27,7 +28,12 @@ const Parameters = Schema.Struct({
         "`platform:reference` for a chat by id or name (telegram:-100123:7, telegram:#team), or just `platform`. Left out: the chat you are answering."
     })
   ),
-  message: Schema.optional(Schema.String.annotations({ description: "The text to send." })),
+  message: Schema.optional(
+    Schema.String.annotations({
+      description:
+        "The text to send. `MEDIA:<path>` in it sends a file of the working directory along; [[as_document]] and [[audio_as_voice]] say how."
+    })
+  ),
   emoji: Schema.optional(Schema.String.annotations({ description: "For `react`: one emoji." })),
   message_id: Schema.optional(
     Schema.String.annotations({
@@ -112,7 +118,7 @@ const make = Effect.gen(function* () {
       const label = isCronMarker(marker)
         ? "A scheduled job"
         : `The agent${from === null ? "" : `, from a conversation in ${from},`}`
-      yield* Effect.catchAll(mirror.into(address, null, { label, text }), (error) =>
+      yield* Effect.catchAll(mirror.into(address, null, { label, text: Media.withoutTags(text) }), (error) =>
         Effect.logWarning("a conversation does not know of what was sent to its chat", error)
       )
     })

@@ -6,6 +6,7 @@ import * as Spending from "../../layers/agent/Spending.js"
 import * as Approvals from "../../layers/approval/Approvals.js"
 import * as Delivery from "../../layers/delivery/Delivery.js"
 import * as Explain from "../../layers/delivery/Explain.js"
+import * as MediaFiles from "../../layers/delivery/MediaFiles.js"
 import * as Notifier from "../../layers/delivery/Notifier.js"
 import * as Redactor from "../../layers/delivery/Redactor.js"
 import * as TargetResolver from "../../layers/delivery/TargetResolver.js"
@@ -29,6 +30,7 @@ export const direct = DirectDesk.layer.pipe(
   Layer.provide(Notifier.layer),
   Layer.provide(surfaces),
   Layer.provide(Delivery.layer),
+  Layer.provide(MediaFiles.layer),
   Layer.provide(Layer.mergeAll(AdapterRegistry.layer, Activity.layer, Drain.layer, Redactor.layer)),
   Layer.provide(stores),
   Layer.provide(Layer.mergeAll(database, Ids.layer)),

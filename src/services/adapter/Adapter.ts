@@ -1,5 +1,16 @@
 import { type Effect, Schema } from "effect"
 import type { Address } from "../../fibers/DeliveryOrigin.js"
+import type { MediaFile } from "../delivery/Media.js"
+
+/** What files a platform takes. */
+export interface FileCapabilities {
+  /** Of one file. */
+  readonly maxBytes: number
+  /** A larger picture goes as a document. */
+  readonly maxPhotoBytes: number
+  /** Pictures and films in one message. */
+  readonly album: number
+}
 
 /** What a platform can do, answered by the adapter's record and by nothing else (gateway.md 4.2). */
 export interface AdapterCapabilities {
@@ -17,6 +28,8 @@ export interface AdapterCapabilities {
   readonly commandPrefix: string
   /** Does a send answer with a platform id as its proof? Without one the transcript row's id is the proof (decision 22). */
   readonly platformIds: boolean
+  /** Left out: it takes none. */
+  readonly files?: FileCapabilities
 }
 
 /** A surface that takes text and can do nothing else: where a new adapter begins. */
@@ -40,9 +53,17 @@ export interface Button {
   readonly value: string
 }
 
+/** A file of a message, read when the adapter is about to send it. */
+export interface OutboundFile extends MediaFile {
+  readonly content: Effect.Effect<Uint8Array, SendRefused>
+}
+
 export interface OutboundMessage {
   readonly address: Address
+  /** With files: their caption, often empty. */
   readonly text: string
+  /** Left out: words alone. Several are one album. */
+  readonly files?: ReadonlyArray<OutboundFile>
   /** The delivery row of this message. */
   readonly deliveryId: string
   /** The transcript row that holds the text, on surfaces that show transcripts. */
@@ -70,6 +91,12 @@ export class SendRefused extends Schema.TaggedError<SendRefused>()("SendRefused"
     return `${this.platform} refused the message (${this.code}): ${this.detail}`
   }
 }
+
+/** Refusals of the chat itself or of the bot: nothing else that is said there arrives either. */
+const ofChat = /\((?:forbidden|chat_not_found|unauthorized|unusable)\): /
+
+/** Do the words of a refusal say that the chat takes nothing at all? */
+export const isChatRefused = (reason: string): boolean => ofChat.test(reason)
 
 /** Nothing left, or the platform asked to wait; sending again is safe after `retryAfterMillis`. */
 export class SendRetryable extends Schema.TaggedError<SendRetryable>()("SendRetryable", {

@@ -13,6 +13,8 @@ export interface Outgoing {
   readonly transcriptId: number | null
   readonly replyToPerson: boolean
   readonly buttons?: ReadonlyArray<Button>
+  /** Where relative paths of files stand; left out: in the working directory of the turn. */
+  readonly directory?: string | null
   /** The streamed message (`ReplyStream.started`) that this text takes the place of: its row becomes the first part's. */
   readonly grown?: DeliveryRow
 }
@@ -50,8 +52,8 @@ export class Delivery extends Context.Tag("hermes/delivery/Delivery")<
       outgoing: Omit<Outgoing, "transcriptId">
     ) => Effect.Effect<(transcriptId: number | null) => Step<ReadonlyArray<DeliveryRow>>>
     /**
-     * Sends prepared rows, part after part, and settles each; it stops at the first part that is not sent, and the rest
-     * fails with it. Once begun it goes on when the caller is interrupted. `along` goes into the transaction that
+     * Sends prepared rows, part after part, and settles each; it stops at the first part of the text that is not sent,
+     * and the rest fails with it. A file that cannot be sent fails alone and is told. Once begun it goes on when the caller is interrupted. `along` goes into the transaction that
      * settles the last row, whatever became of the parts, so that a turn ends in the same commit.
      */
     readonly dispatch: (

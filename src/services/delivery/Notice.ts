@@ -56,6 +56,9 @@ export type Code =
   | "restart.back"
   | "home.missing"
   | "command.unknown"
+  | "media.failed"
+  | "media.left"
+  | "media.unheard"
 
 /** A notice of this catalogue. */
 export interface Notice extends NoticeText {
@@ -311,6 +314,25 @@ export const replyUndelivered = (failure: { readonly problem: string }): Notice 
 /** Opens the one second copy of a reply whose arrival is in doubt (decision 22). */
 export const replyRecovered = (): Notice =>
   notice("reply.recovered", "(Recovered after an interruption; you may have seen this already.)")
+
+// Files
+
+/** The name and never the folder. */
+export const mediaFailed = (file: { readonly name: string; readonly problem: string }): Notice =>
+  notice("media.failed", sentence(`I could not attach ${file.name}: ${file.problem}`))
+
+export const mediaLeft = (files: { readonly count: number; readonly most: number }): Notice =>
+  notice(
+    "media.left",
+    `${count(files.count, "more file")} ${files.count === 1 ? "was" : "were"} left out: at most ${files.most} go with one message.`
+  )
+
+/** A voice message that nobody here can write down. */
+export const mediaUnheard = (): Notice =>
+  notice(
+    "media.unheard",
+    "I cannot listen to voice messages yet: I only know that you sent one. Please write it; with OPENAI_API_KEY set on the gateway I could."
+  )
 
 // Approvals
 

@@ -2,6 +2,7 @@ import { Context, type Effect, Schema } from "effect"
 import { Address } from "../../fibers/DeliveryOrigin.js"
 import type { Step } from "../state/Database.js"
 import type { StateError } from "../state/StateError.js"
+import { MediaFile } from "./Media.js"
 
 /** pending waits; sending may have left; sent has a proof; unknown is in doubt and is never sent again on its own (decision 22). */
 export const DeliveryState = Schema.Literal("pending", "sending", "sent", "failed", "unknown", "suppressed")
@@ -22,6 +23,11 @@ export class DeliveryRow extends Schema.Class<DeliveryRow>("hermes/delivery/Deli
   part: Schema.Int,
   parts: Schema.Int,
   text: Schema.String,
+  /** The files of this part; several are one album. Its text is their caption then. */
+  media: Schema.Array(MediaFile).pipe(
+    Schema.propertySignature,
+    Schema.withConstructorDefault((): ReadonlyArray<MediaFile> => [])
+  ),
   transcriptId: Schema.NullOr(Schema.Number),
   via: Via,
   state: DeliveryState,
@@ -45,6 +51,8 @@ export interface NewDelivery {
   readonly cause: { readonly kind: CauseKind; readonly id: string }
   readonly address: Address
   readonly text: string
+  /** Left out: none. */
+  readonly media?: ReadonlyArray<MediaFile>
   readonly part: number
   readonly parts: number
   readonly transcriptId: number | null
@@ -85,6 +93,8 @@ export class Outbox extends Context.Tag("hermes/delivery/Outbox")<
       limit: number
     ) => Effect.Effect<ReadonlyArray<DeliveryRow>, StateError>
     readonly ofCause: (kind: CauseKind, id: string) => Effect.Effect<ReadonlyArray<DeliveryRow>, StateError>
+    /** The parts with files that belong to these rows of transcripts. */
+    readonly mediaOf: (transcriptIds: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<DeliveryRow>, StateError>
     /** What a turn said and what its tools sent, in the order of making. */
     readonly ofTurn: (turnId: string) => Effect.Effect<ReadonlyArray<DeliveryRow>, StateError>
     readonly list: (options: {

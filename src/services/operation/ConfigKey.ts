@@ -67,6 +67,34 @@ const Text = expecting(Schema.NullOr(Schema.String), "a text")
 const FilledText = expecting(Schema.NonEmptyString, "a text")
 const Names = expecting(Schema.Array(Schema.String), "a list of names, such as [a, b]")
 const Switch = expecting(Schema.Boolean, "true or false")
+const Megabytes = expecting(Schema.Number.pipe(Schema.between(0.1, 2_000)), "megabytes, 0.1 to 2000")
+/** In a variable they stand as in PATH. */
+const Directories = expecting(
+  Schema.transform(Schema.Union(Schema.Array(Schema.String), Schema.String), Schema.Array(Schema.String), {
+    strict: true,
+    decode: (found) =>
+      (typeof found === "string" ? found.split(":") : found).map((one) => one.trim()).filter((one) => one !== ""),
+    encode: (found) => found
+  }),
+  "a list of folders, such as [/srv/pictures]"
+)
+/** YAML reads `on` and `off` as true and false. */
+const VisionMode = expecting(
+  Schema.transform(
+    Schema.Union(Schema.Literal("auto", "on", "off"), Schema.Boolean),
+    Schema.Literal("auto", "on", "off"),
+    { strict: true, decode: (mode) => (mode === true ? "on" : mode === false ? "off" : mode), encode: (mode) => mode }
+  ),
+  "auto, on or off"
+)
+const TranscriptionMode = expecting(
+  Schema.transform(Schema.Union(Schema.Literal("auto", "off"), Schema.Literal(false)), Schema.Literal("auto", "off"), {
+    strict: true,
+    decode: (mode) => (mode === false ? "off" : mode),
+    encode: (mode) => mode
+  }),
+  "auto or off"
+)
 /** Ids may be written as numbers; they are text inside. */
 const Id = Schema.transform(Schema.Union(Schema.String, Schema.Number), Schema.String, {
   strict: true,
@@ -442,6 +470,57 @@ export const keys = {
     fallback: false,
     doc: "may monitors fetch from this machine and its own network: true or false",
     example: "false"
+  }),
+  mediaDirectories: key({
+    path: "media.allow_dirs",
+    env: "HERMES_MEDIA_ALLOW_DIRS",
+    schema: Directories,
+    fallback: [],
+    doc: "further folders whose files may be sent; the working directory and the home's workspace and media always may",
+    example: "[]"
+  }),
+  mediaOutbound: key({
+    path: "media.max_outbound_mb",
+    schema: Megabytes,
+    fallback: 50,
+    doc: "largest file that is sent, in MB; a platform may take less",
+    example: "50"
+  }),
+  mediaInbound: key({
+    path: "media.max_inbound_mb",
+    schema: Megabytes,
+    fallback: 20,
+    doc: "largest file that is taken from a chat or the page, in MB",
+    example: "20"
+  }),
+  mediaVision: key({
+    path: "media.vision",
+    schema: VisionMode,
+    fallback: "auto",
+    doc: "are pictures shown to the model: auto (by its name), on or off",
+    example: "auto"
+  }),
+  mediaTranscription: key({
+    path: "media.transcription",
+    schema: TranscriptionMode,
+    fallback: "auto",
+    doc: "are voice messages written down: auto (where OPENAI_API_KEY is set) or off",
+    example: "auto"
+  }),
+  mediaTranscriptionModel: key({
+    path: "media.transcription_model",
+    schema: FilledText,
+    fallback: "gpt-4o-mini-transcribe",
+    doc: "the model that writes voice messages down",
+    example: "gpt-4o-mini-transcribe"
+  }),
+  mediaTranscriptionUrl: key({
+    path: "media.transcription_base_url",
+    env: "HERMES_TRANSCRIPTION_BASE_URL",
+    schema: FilledText,
+    fallback: "https://api.openai.com/v1",
+    doc: "what stands before /audio/transcriptions",
+    example: "https://api.openai.com/v1"
   }),
   terminalTimeout: key({
     path: "terminal.timeout",

@@ -149,6 +149,20 @@ export interface SettingsShape {
     readonly retentionDays: number | null
   }
   readonly telegram: TelegramSettings
+  /** Files out and in (gateway.md 3.5, 3.8). */
+  readonly media: {
+    /** Besides the working directory, and the home's workspace and media. */
+    readonly allowedDirectories: ReadonlyArray<string>
+    readonly maxOutboundBytes: number
+    readonly maxInboundBytes: number
+    readonly vision: "auto" | "on" | "off"
+    /** Who writes voice messages down; null: nobody. */
+    readonly transcription: {
+      readonly baseUrl: string
+      readonly model: string
+      readonly apiKey: Redacted.Redacted
+    } | null
+  }
   readonly cron: CronSettings
   readonly security: {
     /** May monitors and tools fetch from addresses of this machine and its own network? Never the cloud's metadata. */

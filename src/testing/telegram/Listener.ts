@@ -2,6 +2,7 @@
 import { Effect, Either, Schema, type Scope } from "effect"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { Socket } from "node:net"
+import * as Multipart from "./Multipart.js"
 import type { Parameters } from "./World.js"
 
 /** The port is taken, or no socket is to be had. */
@@ -24,12 +25,15 @@ export interface Listener {
 const Body = Schema.parseJson(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
 const decodeBody = Schema.decodeUnknownEither(Body)
 
-const parametersOf = (request: IncomingMessage, url: URL, body: string): Either.Either<Parameters, unknown> => {
+const parametersOf = (request: IncomingMessage, url: URL, body: Buffer): Either.Either<Parameters, unknown> => {
   const query = Object.fromEntries(url.searchParams)
-  if (body === "") return Either.right(query)
-  return (request.headers["content-type"] ?? "").includes("json")
-    ? Either.map(decodeBody(body), (json) => ({ ...query, ...json }))
-    : Either.right({ ...query, ...Object.fromEntries(new URLSearchParams(body)) })
+  const type = request.headers["content-type"] ?? ""
+  if (body.length === 0) return Either.right(query)
+  const boundary = /^multipart\/form-data;\s*boundary=(.+)$/.exec(type)?.[1]
+  if (boundary !== undefined) return Either.right({ ...query, ...Multipart.parse(body, boundary) })
+  return type.includes("json")
+    ? Either.map(decodeBody(body.toString()), (json) => ({ ...query, ...json }))
+    : Either.right({ ...query, ...Object.fromEntries(new URLSearchParams(body.toString())) })
 }
 
 const listening = (server: Server, port: number): Effect.Effect<number, TelegramServerFailed> =>
@@ -66,7 +70,7 @@ export const make = (
       request.on("data", (chunk: Buffer) => chunks.push(chunk))
       request.on("end", () => {
         const url = new URL(request.url ?? "/", "http://loopback")
-        const parameters = parametersOf(request, url, Buffer.concat(chunks).toString())
+        const parameters = parametersOf(request, url, Buffer.concat(chunks))
         if (Either.isRight(parameters)) return handle(url.pathname, parameters.right, response)
         response.writeHead(400, { "content-type": "application/json" })
         response.end(JSON.stringify({ ok: false, error_code: 400, description: "Bad Request: the body is no JSON" }))

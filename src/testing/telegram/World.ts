@@ -1,5 +1,7 @@
 /** The side of Telegram that a bot cannot see: people, chats, topics, messages and the queue of updates. Bot API rules, no transport. */
 
+import { Uploaded } from "./Multipart.js"
+
 export interface TelegramUser {
   readonly id: number
   readonly is_bot: boolean
@@ -31,6 +33,8 @@ export interface TelegramMessage {
   readonly edits: number
   /** What the bot reacted with. */
   readonly reactions: ReadonlyArray<string>
+  /** What the bot uploaded with it. */
+  readonly files: ReadonlyArray<{ readonly kind: string; readonly name: string; readonly content: Uint8Array }>
 }
 
 export type Parameters = { readonly [name: string]: unknown }
@@ -72,6 +76,15 @@ export interface Update {
 /** Some of the reactions that every chat takes. */
 const reactions: ReadonlySet<string> = new Set(["👍", "👎", "❤", "🔥", "🎉", "👀", "🙏"])
 
+const isUploaded = (value: unknown): value is Uploaded => value instanceof Uploaded
+
+const signatures = ["89504e47", "ffd8ff", "47494638", "52494646"]
+/** Telegram makes pictures anew, and refuses what is none. */
+const looksLikeImage = (content: Uint8Array): boolean => {
+  const head = Buffer.from(content.subarray(0, 4)).toString("hex")
+  return signatures.some((one) => head.startsWith(one))
+}
+
 const record = (value: unknown): Parameters => (typeof value === "object" && value !== null ? { ...value } : {})
 const number = (value: unknown): number | null => {
   const parsed = typeof value === "string" && value.trim() !== "" ? Number(value) : value
@@ -99,11 +112,15 @@ export interface World {
   /** Forgets updates below `offset` and answers the next ones. */
   readonly updates: (offset: number, limit: number) => ReadonlyArray<Update>
   readonly pending: () => number
+  /** A file that people's messages may name by its id. */
+  readonly store: (fileId: string, content: Uint8Array) => void
+  readonly stored: (fileId: string) => Uint8Array | null
   readonly perform: (method: string, parameters: Parameters, at: number) => Answer
 }
 
 export const makeWorld = (bot: TelegramUser): World => {
   const rooms = new Map<number, Room>()
+  const stock = new Map<string, Uint8Array>()
   let queue: Array<Update> = []
   let lastUpdate = 880_000_000
 
@@ -196,10 +213,63 @@ export const makeWorld = (bot: TelegramUser): World => {
       entities: list(parameters["entities"]),
       buttons,
       edits: 0,
-      reactions: []
+      reactions: [],
+      files: []
     }
     put(room, message)
     return ok(form(room, message, at))
+  }
+
+  /** One message for each file; an album's share the place that the first found. */
+  const upload = (
+    parameters: Parameters,
+    at: number,
+    files: ReadonlyArray<{ readonly kind: string; readonly file: unknown; readonly caption: unknown }>
+  ): Answer => {
+    const room = roomOf(parameters["chat_id"])
+    if (room === null) return badRequest("chat not found")
+    const reply = record(parameters["reply_parameters"])
+    const wanted = number(reply["message_id"])
+    const replyTo = wanted !== null && room.messages.has(wanted) ? wanted : null
+    const threadId = threadOf(room, parameters, replyTo)
+    if (threadId !== null && typeof threadId === "object") return threadId
+    const answers: Array<unknown> = []
+    for (const { caption, file, kind } of files) {
+      if (!isUploaded(file)) return badRequest(`there is no ${kind} in the request`)
+      if (file.content.length > 50 * 1024 * 1024) return refuse(413, "Request Entity Too Large")
+      if (kind === "photo" && !looksLikeImage(file.content)) return badRequest("IMAGE_PROCESS_FAILED")
+      if (typeof caption === "string" && caption.length > 1024) return badRequest("message caption is too long")
+      room.lastId += 1
+      const message: TelegramMessage = {
+        messageId: room.lastId,
+        chatId: room.chat.id,
+        threadId,
+        from: bot,
+        text: typeof caption === "string" ? caption : "",
+        replyTo,
+        entities: [],
+        buttons: [],
+        edits: 0,
+        reactions: [],
+        files: [{ kind, name: file.name, content: file.content }]
+      }
+      put(room, message)
+      answers.push(form(room, message, at))
+    }
+    return ok(answers.length === 1 && files.length === 1 ? answers[0] : answers)
+  }
+
+  const uploadOne = (parameters: Parameters, at: number, kind: string): Answer =>
+    upload(parameters, at, [{ kind, file: parameters[kind], caption: parameters["caption"] }])
+
+  const uploadGroup = (parameters: Parameters, at: number): Answer => {
+    const media = list(parameters["media"]).map(record)
+    if (media.length < 2 || media.length > 10) return badRequest("a media group must have 2-10 items")
+    return upload(
+      parameters,
+      at,
+      media.map((one) => ({ kind: String(one["type"]), file: one["media"], caption: one["caption"] }))
+    )
   }
 
   const edit = (parameters: Parameters, at: number): Answer => {
@@ -269,7 +339,8 @@ export const makeWorld = (bot: TelegramUser): World => {
         entities: [],
         buttons: [],
         edits: 0,
-        reactions: []
+        reactions: [],
+        files: []
       }
       put(room, written)
       return form(room, written, at, fields)
@@ -292,6 +363,8 @@ export const makeWorld = (bot: TelegramUser): World => {
       return queue.slice(0, limit)
     },
     pending: () => queue.length,
+    store: (fileId, content) => void stock.set(fileId, content),
+    stored: (fileId) => stock.get(fileId) ?? null,
     perform: (method, parameters, at) => {
       switch (method) {
         case "getMe":
@@ -303,6 +376,21 @@ export const makeWorld = (bot: TelegramUser): World => {
           })
         case "sendMessage":
           return send(parameters, at)
+        case "sendPhoto":
+        case "sendVideo":
+        case "sendAudio":
+        case "sendVoice":
+        case "sendDocument":
+          return uploadOne(parameters, at, method.slice("send".length).toLowerCase())
+        case "sendMediaGroup":
+          return uploadGroup(parameters, at)
+        case "getFile": {
+          const id = String(parameters["file_id"])
+          const stored = stock.get(id)
+          if (stored === undefined) return badRequest("wrong file_id or the file is temporarily unavailable")
+          if (stored.length > 20 * 1024 * 1024) return badRequest("file is too big")
+          return ok({ file_id: id, file_unique_id: id, file_size: stored.length, file_path: `files/${id}` })
+        }
         case "editMessageText":
           return edit(parameters, at)
         case "createForumTopic":

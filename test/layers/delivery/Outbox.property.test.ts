@@ -160,7 +160,10 @@ const check = (rows: ReadonlyArray<DeliveryRow>, telegram: Platform): void => {
   const byId = new Map(rows.map((row) => [row.id, row]))
   for (const one of chats) {
     const order = telegram.posted
-      .filter((posted) => posted.chatId === one && byId.get(posted.deliveryId)?.resendOf === null)
+      .filter((posted) => {
+        const row = byId.get(posted.deliveryId)
+        return posted.chatId === one && row?.resendOf === null && !row.cause.id.startsWith("reply.undelivered")
+      })
       .map((posted) => {
         const row = byId.get(posted.deliveryId)
         return Number(row?.cause.id) * 100 + (row?.part ?? 0)

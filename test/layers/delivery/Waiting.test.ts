@@ -146,14 +146,19 @@ describe("what waits", () => {
       yield* pass(10)
       yield* pass(720)
       yield* sending.await
-      const [row] = yield* gateway.outbox.list({ limit: 1 })
+      const [row] = (yield* gateway.outbox.list({ limit: 9 })).filter(({ cause }) => cause.kind === "turn")
       assert.strictEqual(row?.state, "failed")
       assert.strictEqual(row?.attempts, 3)
       assert.include(row?.reason, "given up after 3 attempts")
+      const asked = () => chat.calls.filter(({ message }) => message.text === "hello")
       // Three attempts of three calls each, and none since.
-      assert.lengthOf(chat.calls, 9)
-      yield* pass(60)
-      assert.lengthOf(chat.calls, 9)
+      assert.lengthOf(asked(), 9)
+      chat.onSend = (_message, arrives) => arrives
+      yield* pass(1_200)
+      assert.lengthOf(asked(), 9)
+      // Once the chat can be reached again the person knows that there was an answer.
+      assert.lengthOf(texts(chat), 1)
+      assert.include(texts(chat)[0], "I have an answer for you but could not deliver it here.")
     }).pipe(Effect.provide(durable))
   )
 
@@ -189,8 +194,9 @@ describe("what waits", () => {
       yield* pass(150)
       const [event] = yield* watch.take
       assert.include(event, { state: "failed" })
-      const [row] = yield* gateway.outbox.list({ limit: 1 })
-      assert.include(row?.reason, "24 h")
+      const rows = yield* gateway.outbox.list({ limit: 9 })
+      assert.include(rows.find(({ cause }) => cause.kind === "turn")?.reason, "24 h")
+      assert.include(rows.find(({ cause }) => cause.kind === "notice")?.text, "could not deliver")
     }).pipe(Effect.provide(durable))
   )
 

@@ -23,6 +23,7 @@ import {
 } from "../../../src/services/adapter/Adapter.js"
 import { AdapterRegistry } from "../../../src/services/adapter/AdapterRegistry.js"
 import { Delivery, type Outgoing } from "../../../src/services/delivery/Delivery.js"
+import { MediaFiles, MediaRefused } from "../../../src/services/delivery/MediaFiles.js"
 import { Outbox } from "../../../src/services/delivery/Outbox.js"
 import { make as redactor, Redactor } from "../../../src/services/delivery/Redactor.js"
 import { Activity } from "../../../src/services/operation/Activity.js"
@@ -137,9 +138,18 @@ export interface Life {
   readonly stop: Effect.Effect<void>
 }
 
+/** Nothing may be sent. */
+const noFiles = Layer.succeed(MediaFiles, {
+  admit: ({ explicit, written }) => new MediaRefused({ name: written, detail: "there is no such file", silent: !explicit }),
+  read: ({ name }) => new MediaRefused({ name, detail: "there is no such file", silent: false }),
+  keep: ({ name }) => new MediaRefused({ name, detail: "nothing is kept here", silent: false }),
+  largestIncoming: 0
+})
+
 export const life = (
   platforms: ReadonlyArray<Platform>,
-  environment: Record<string, string> = {}
+  environment: Record<string, string> = {},
+  files: Layer.Layer<MediaFiles> = noFiles
 ): Effect.Effect<Life, never, Durable | Scope.Scope> =>
   Effect.gen(function* () {
     const database = yield* Database
@@ -172,6 +182,7 @@ export const life = (
       Layer.provideMerge(SqliteOutbox.layer),
       Layer.provideMerge(Layer.mergeAll(fenced, Registry.layer, ActivityLayer.layer, Layer.succeed(Ids, ids))),
       Layer.provide(AmbientEnvironment.layer(environment)),
+      Layer.provide(files),
       Layer.provide(Layer.succeed(Redactor, redactor([knownSecret])))
     )
     const context = yield* Layer.buildWithScope(layer, scope)

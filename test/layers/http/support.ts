@@ -10,6 +10,7 @@ import * as Turn from "../../../src/fibers/Turn.js"
 import * as Registry from "../../../src/layers/adapter/AdapterRegistry.js"
 import * as DeliveryLayer from "../../../src/layers/delivery/Delivery.js"
 import * as ExplainLayer from "../../../src/layers/delivery/Explain.js"
+import * as MediaFilesLayer from "../../../src/layers/delivery/MediaFiles.js"
 import * as TargetResolverLayer from "../../../src/layers/delivery/TargetResolver.js"
 import * as Server from "../../../src/layers/http/Server.js"
 import * as IdsLayer from "../../../src/layers/node/Ids.js"
@@ -347,6 +348,7 @@ export const backstage = (changes: Partial<SettingsShape["apiServer"]> = {}) =>
   ).pipe(
     (stage) => Layer.provideMerge(jobs, stage),
     Layer.provideMerge(conversations),
+    Layer.provideMerge(MediaFilesLayer.layer),
     Layer.provideMerge(base(changes))
   )
 

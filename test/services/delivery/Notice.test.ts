@@ -54,7 +54,10 @@ const all: ReadonlyArray<Notice.Notice> = [
   Notice.restartGoing({ restart: true }),
   Notice.restartBack(),
   Notice.homeMissing({ platform: "telegram" }),
-  Notice.commandUnknown({ typed: "hlep", closest: ["/help"] })
+  Notice.commandUnknown({ typed: "hlep", closest: ["/help"] }),
+  Notice.mediaFailed({ name: "plan.pdf", problem: "it is too large" }),
+  Notice.mediaLeft({ count: 3, most: 20 }),
+  Notice.mediaUnheard()
 ]
 
 describe("the catalogue", () => {
