@@ -8,7 +8,8 @@ import { createHash } from "node:crypto"
 import * as path from "node:path"
 import { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
 import * as ProtectedPath from "../../services/approval/ProtectedPath.js"
-import { type MediaFile, type Mention, safeName, typeOf } from "../../services/delivery/Media.js"
+import type { MediaFile } from "../../services/delivery/Media.js"
+import { type Mention, safeName, typeOf } from "../../services/delivery/MediaText.js"
 import { type Incoming, MediaFiles, MediaRefused } from "../../services/delivery/MediaFiles.js"
 import { Settings } from "../../services/operation/Settings.js"
 import * as RealPath from "../node/RealPath.js"
@@ -81,11 +82,7 @@ const make = Effect.gen(function* () {
       const real = yield* follow(absolute)
       const working = yield* follow(directory ?? (yield* paths.directory))
       if (![working, ...standing].some((folder) => isBelow(folder, real)))
-        return yield* refused(
-          written,
-          "its folder is not one that files are sent from; see media.allow_dirs",
-          silent
-        )
+        return yield* refused(written, "its folder is not one that files are sent from; see media.allow_dirs", silent)
       yield* checked(written, real, silent)
       const bytes = yield* sizeOf(written, real, silent)
       return { kind: mention.kind, path: real, name: safeName(real), mimeType: typeOf(real), bytes }
@@ -117,13 +114,24 @@ const make = Effect.gen(function* () {
         }),
         (error) => refused(name, `it could not be stored: ${error.message}`)
       )
-      return { path: file, mimeType: incoming.mimeType, name }
+      return { path: file, stored: path.basename(file), mimeType: incoming.mimeType, name }
+    })
+
+  const recall = (platform: string, stored: string) =>
+    Effect.gen(function* () {
+      const name = /^[0-9a-f]{12}-(.+)$/.exec(stored)?.[1]
+      const file = path.join(inbox, platform, stored)
+      const known =
+        name !== undefined && safeName(stored) === stored && Option.isSome(yield* Effect.option(fs.stat(file)))
+      if (!known) return yield* refused(stored, "there is no such file; attach it again")
+      return { path: file, stored, mimeType: typeOf(file), name }
     })
 
   return MediaFiles.of({
     admit: Effect.fn("MediaFiles.admit")(admit),
     read: Effect.fn("MediaFiles.read")(read),
     keep: Effect.fn("MediaFiles.keep")(keep),
+    recall: Effect.fn("MediaFiles.recall")(recall),
     largestIncoming: maxInboundBytes
   })
 })

@@ -7,7 +7,7 @@ import type { Address } from "../../fibers/DeliveryOrigin.js"
 import * as Turn from "../../fibers/Turn.js"
 import type { Adapter, SendError } from "../../services/adapter/Adapter.js"
 import type { ReplyStream } from "../../services/delivery/Delivery.js"
-import * as Media from "../../services/delivery/Media.js"
+import * as MediaText from "../../services/delivery/MediaText.js"
 import { DeliveryRow, type NewDelivery, Outbox } from "../../services/delivery/Outbox.js"
 import { Redactor, settledPart } from "../../services/delivery/Redactor.js"
 import { measure } from "../../services/delivery/Splitter.js"
@@ -81,7 +81,7 @@ export const make = (ledger: Ledger, courier: Courier, holds: Holds) =>
 
         /** Without secrets and in one message; what does not fit any more waits for the final text. */
         const presentable = (text: string): string => {
-          const clean = redactor.text(Media.shown(text)).trimEnd()
+          const clean = redactor.text(MediaText.shown(text)).trimEnd()
           const { lengthUnit, maxMessageLength } = adapter.capabilities
           return measure(clean, lengthUnit) <= maxMessageLength ? clean : (shown?.text ?? "")
         }

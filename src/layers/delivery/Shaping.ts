@@ -3,6 +3,7 @@ import { Effect, Either } from "effect"
 import type { Adapter, FileCapabilities } from "../../services/adapter/Adapter.js"
 import type { Outgoing } from "../../services/delivery/Delivery.js"
 import * as Media from "../../services/delivery/Media.js"
+import * as MediaText from "../../services/delivery/MediaText.js"
 import type { MediaFiles } from "../../services/delivery/MediaFiles.js"
 import { MediaRefused } from "../../services/delivery/MediaFiles.js"
 import * as Notice from "../../services/delivery/Notice.js"
@@ -27,21 +28,25 @@ const fitted = (file: Media.MediaFile, platform: string, takes: FileCapabilities
   return file.kind === "photo" && file.bytes > takes.maxPhotoBytes ? { ...file, kind: "document" } : file
 }
 
-const cannot = (mention: Media.Mention, platform: string): MediaRefused =>
+const cannot = (mention: MediaText.Mention, platform: string): MediaRefused =>
   new MediaRefused({
-    name: Media.safeName(mention.written),
+    name: MediaText.safeName(mention.written),
     detail: `files cannot be sent to ${platform}`,
     silent: !mention.explicit
   })
 
 export const make = (files: typeof MediaFiles.Service, redactor: typeof Redactor.Service) => {
-  const admit = (mention: Media.Mention, outgoing: Pick<Outgoing, "address" | "directory">, adapter: Adapter | null) =>
+  const admit = (
+    mention: MediaText.Mention,
+    outgoing: Pick<Outgoing, "address" | "directory">,
+    adapter: Adapter | null
+  ) =>
     Effect.gen(function* () {
       const takes = adapter?.capabilities.files
       if (takes === undefined) return yield* cannot(mention, outgoing.address.platform)
       const file = yield* files.admit(mention, outgoing.directory)
       const fit = fitted(file, outgoing.address.platform, takes)
-      return fit instanceof MediaRefused ? yield* fit : { ...fit, name: Media.safeName(redactor.text(fit.name)) }
+      return fit instanceof MediaRefused ? yield* fit : { ...fit, name: MediaText.safeName(redactor.text(fit.name)) }
     })
 
   return {
@@ -51,7 +56,7 @@ export const make = (files: typeof MediaFiles.Service, redactor: typeof Redactor
     ): Effect.Effect<Shaped> =>
       Effect.gen(function* () {
         if (!Media.mayCarry(outgoing.cause.kind)) return { text: redactor.text(outgoing.text), albums: [] }
-        const { mentions, text } = Media.extract(outgoing.text)
+        const { mentions, text } = MediaText.extract(outgoing.text)
         const looked = yield* Effect.forEach(mentions.slice(0, Media.mostFiles), (mention) =>
           Effect.either(admit(mention, outgoing, adapter))
         )

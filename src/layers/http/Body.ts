@@ -18,7 +18,7 @@ const decodeText = (chunks: ReadonlyArray<Uint8Array>): Effect.Effect<string, Ap
     catch: () => notUtf8
   })
 
-const read = (source: IncomingMessage): Effect.Effect<string, ApiError> =>
+const read = (source: IncomingMessage, limit: number): Effect.Effect<ReadonlyArray<Uint8Array>, ApiError> =>
   Effect.async<ReadonlyArray<Uint8Array>, ApiError>((resume) => {
     if (Number(source.headers["content-length"] ?? 0) > limit) {
       source.resume()
@@ -46,7 +46,14 @@ const read = (source: IncomingMessage): Effect.Effect<string, ApiError> =>
     }
     source.on("data", onData).on("end", onEnd).on("close", onClose).on("error", onClose)
     return Effect.sync(stop)
-  }).pipe(Effect.flatMap(decodeText))
+  })
+
+/** A body that is no JSON: whatever was sent, at most so many bytes. */
+export const bytes = (request: HttpServerRequest, most: number): Effect.Effect<Uint8Array, ApiError> =>
+  Effect.map(
+    read(NodeHttpServerRequest.toIncomingMessage(request), most),
+    (chunks) => new Uint8Array(Buffer.concat(chunks))
+  )
 
 const parse = (text: string): Effect.Effect<unknown, ApiError> =>
   Effect.try({
@@ -59,7 +66,7 @@ const parse = (text: string): Effect.Effect<unknown, ApiError> =>
 
 /** The same request, its body read by the rules of this module when a handler asks for it. */
 export const bounded = (request: HttpServerRequest): HttpServerRequest => {
-  const text = read(NodeHttpServerRequest.toIncomingMessage(request))
+  const text = Effect.flatMap(read(NodeHttpServerRequest.toIncomingMessage(request), limit), decodeText)
   const asJson = request.modify({ headers: Headers.set(request.headers, "content-type", "application/json") })
   return Object.create(asJson, {
     text: { value: text },

@@ -1,18 +1,35 @@
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import { Effect } from "effect"
 import { ChannelDirectory } from "../../services/adapter/ChannelDirectory.js"
 import { Api } from "../../services/api/Api.js"
-import { badGateway, notFound } from "../../services/api/ApiError.js"
+import { badGateway, badRequest, notFound } from "../../services/api/ApiError.js"
 import { Caller } from "../../services/api/Caller.js"
 import { deliveryView, targetViews } from "../../services/api/Deliveries.js"
 import { Delivery } from "../../services/delivery/Delivery.js"
 import { Explain } from "../../services/delivery/Explain.js"
 import { HomeChannels } from "../../services/delivery/HomeChannels.js"
+import { MediaFiles } from "../../services/delivery/MediaFiles.js"
+import { typeOf } from "../../services/delivery/MediaText.js"
 import { Outbox } from "../../services/delivery/Outbox.js"
 import { TargetResolver } from "../../services/delivery/TargetResolver.js"
 import { Ids } from "../../services/operation/Ids.js"
 import * as ForwardedAdmission from "../conversation/ForwardedAdmission.js"
+import * as Body from "./Body.js"
 import { answered } from "./Failures.js"
+
+/** What a browser may show; anything else, which could be a page of somebody else's, is only saved. */
+const shownInside: ReadonlySet<string> = new Set([
+  "image/png",
+  "image/jpeg",
+  "image/webp",
+  "image/gif",
+  "audio/ogg",
+  "audio/mpeg",
+  "audio/mp4",
+  "video/mp4",
+  "video/webm"
+])
 
 export const layer = HttpApiBuilder.group(Api, "deliveries", (handlers) =>
   Effect.gen(function* () {
@@ -23,6 +40,7 @@ export const layer = HttpApiBuilder.group(Api, "deliveries", (handlers) =>
     const directory = yield* ChannelDirectory
     const homes = yield* HomeChannels
     const ids = yield* Ids
+    const files = yield* MediaFiles
 
     const send = (target: string, text: string) =>
       Effect.gen(function* () {
@@ -41,6 +59,21 @@ export const layer = HttpApiBuilder.group(Api, "deliveries", (handlers) =>
         return { delivery: first, deliveries: [first, ...rest], ok, problem }
       })
 
+    /** Looked at once more: what a message was allowed to carry may have become something else. */
+    const file = (id: string, index: number) =>
+      Effect.gen(function* () {
+        const row = yield* outbox.get(id)
+        const found = row?.media[index]
+        if (found === undefined) return yield* Effect.fail(notFound(`there is no file ${index} of delivery ${id}`))
+        const content = yield* Effect.mapError(files.read(found), (error) => notFound(error.message))
+        return HttpServerResponse.uint8Array(content, {
+          contentType: shownInside.has(found.mimeType) ? found.mimeType : "application/octet-stream",
+          headers: {
+            "content-disposition": `${shownInside.has(found.mimeType) ? "inline" : "attachment"}; filename*=UTF-8''${encodeURIComponent(found.name)}`
+          }
+        })
+      })
+
     return handlers
       .handle("list", ({ urlParams: { state, limit } }) =>
         answered(
@@ -54,6 +87,20 @@ export const layer = HttpApiBuilder.group(Api, "deliveries", (handlers) =>
           Effect.flatMap(outbox.get(path.id), (row) =>
             row === null ? Effect.fail(notFound(`there is no delivery ${path.id}`)) : Effect.succeed(deliveryView(row))
           )
+        )
+      )
+      .handle("file", ({ path }) => answered(file(path.id, path.index)))
+      .handle("attach", ({ request, urlParams: { name } }) =>
+        answered(
+          Effect.gen(function* () {
+            const content = yield* Body.bytes(request, files.largestIncoming)
+            const id = yield* ids.next("file")
+            const kept = yield* Effect.mapError(
+              files.keep({ platform: "web", id, name, mimeType: typeOf(name), content }),
+              (error) => badRequest("file_refused", error.message)
+            )
+            return { id: kept.stored, name: kept.name, mimeType: kept.mimeType }
+          })
         )
       )
       .handle("explain", ({ path }) =>

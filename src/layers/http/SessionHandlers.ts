@@ -8,7 +8,10 @@ import * as SessionCare from "../operation/SessionCare.js"
 import { Caller } from "../../services/api/Caller.js"
 import { eventStream } from "../../services/api/EventStream.js"
 import { messageView, sessionView, type Surface } from "../../services/api/Sessions.js"
+import { fileViews } from "../../services/api/Deliveries.js"
 import { Conversations } from "../../services/conversation/Conversations.js"
+import { MediaFiles } from "../../services/delivery/MediaFiles.js"
+import { type DeliveryRow, Outbox } from "../../services/delivery/Outbox.js"
 import { Ids } from "../../services/operation/Ids.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { type Session, SessionId } from "../../services/session/Session.js"
@@ -37,6 +40,12 @@ const refuseElsewhere = (session: Session, surface: Surface) => {
 
 const wantsEvents = (accept: string | undefined): boolean => accept?.toLowerCase().includes(eventStream) ?? false
 
+/** The files that were sent with a row, or that stand in its place on the page. */
+const filesOf = (sent: ReadonlyArray<DeliveryRow>, row: number) =>
+  sent
+    .filter(({ platformMessageId, transcriptId }) => transcriptId === row || platformMessageId === String(row))
+    .flatMap(fileViews)
+
 export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
   Effect.gen(function* () {
     const sessions = yield* SessionStore
@@ -49,6 +58,8 @@ export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
     const exchange = yield* Exchange.make
     const care = yield* SessionCare.make
     const compaction = yield* Compaction
+    const outbox = yield* Outbox
+    const files = yield* MediaFiles
 
     const found = (id: string) =>
       Effect.flatMap(sessions.get(id), (session) =>
@@ -142,7 +153,8 @@ export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
               limit,
               ...(before === undefined ? {} : { beforeId: before })
             })
-            return rows.map(messageView)
+            const sent = yield* outbox.mediaOf(rows.map(({ id }) => id))
+            return rows.map((row) => messageView(row, filesOf(sent, row.id)))
           })
         )
       )
@@ -159,6 +171,9 @@ export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
           const session = yield* found(path.id)
           yield* refuseElsewhere(session, payload.surface)
           const event = eventOf({
+            media: yield* Effect.forEach(payload.files, (name) =>
+              Effect.mapError(files.recall("web", name), (error) => notFound(error.message))
+            ),
             source: sourceOf({
               surface: payload.surface,
               // After /new the conversation is still the one that its first session began.

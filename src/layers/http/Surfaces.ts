@@ -43,13 +43,14 @@ export const eventOf = (options: {
   readonly messageId: string | null
   readonly sentAt: number
   readonly instructions: string | null
+  readonly media?: InboundEvent["media"]
 }): InboundEvent =>
   new InboundEvent({
     source: options.source,
     text: options.text,
     messageId: options.messageId,
     replyTo: null,
-    media: [],
+    media: options.media ?? [],
     sentAt: options.sentAt,
     sessionId: options.sessionId,
     instructions: options.instructions

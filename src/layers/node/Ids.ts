@@ -9,7 +9,8 @@ const prefixes: { readonly [K in IdKind]: string } = {
   approval: "apr",
   delegation: "dlg",
   lease: "lse",
-  call: "call"
+  call: "call",
+  file: "fil"
 }
 
 /** Crockford's 32 digits in the order of their characters, so that ids sort as text. */

@@ -105,7 +105,7 @@ const make = Effect.gen(function* () {
       get: (id) => Effect.map(found(id), sessionView),
       messages: (id, { limit }) =>
         Effect.flatMap(found(id), (session) =>
-          Effect.map(transcript.page(session.id, { limit }), (rows) => rows.map(messageView))
+          Effect.map(transcript.page(session.id, { limit }), (rows) => rows.map((row) => messageView(row)))
         ),
       rename: (id, title) =>
         refused(

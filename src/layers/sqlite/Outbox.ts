@@ -31,7 +31,12 @@ const Row = Schema.Struct({
     strict: true,
     decode: ({ anchor, causeId, causeKind, chatId, media, platform, scopeId, threadId, ...rest }) =>
       new DeliveryRow(
-        { ...rest, media: media ?? [], cause: { kind: causeKind, id: causeId }, address: { platform, chatId, threadId, anchor, scopeId } },
+        {
+          ...rest,
+          media: media ?? [],
+          cause: { kind: causeKind, id: causeId },
+          address: { platform, chatId, threadId, anchor, scopeId }
+        },
         { disableValidation: true }
       ),
     encode: ({ address, cause, ...rest }) => ({ ...rest, ...address, causeKind: cause.kind, causeId: cause.id })
@@ -193,7 +198,10 @@ const make = Effect.gen(function* () {
         transcriptIds.length === 0
           ? Effect.succeed([])
           : many(sql`SELECT ${sql.literal(columns)} FROM deliveries
-              WHERE media IS NOT NULL AND ${sql.in("transcript_id", transcriptIds)} AND resend_of IS NULL ORDER BY id`)
+              WHERE media IS NOT NULL AND resend_of IS NULL
+                AND (${sql.in("transcript_id", transcriptIds)}
+                  OR (platform = 'web' AND ${sql.in("platform_message_id", transcriptIds.map(String))}))
+              ORDER BY id`)
       )
     ),
     ofTurn: Effect.fn("Outbox.ofTurn")((turnId: string) =>

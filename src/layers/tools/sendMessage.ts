@@ -13,7 +13,7 @@ import { type Delivered, Delivery } from "../../services/delivery/Delivery.js"
 import { Mirror } from "../../services/delivery/Mirror.js"
 import { HomeChannels } from "../../services/delivery/HomeChannels.js"
 import { Redactor } from "../../services/delivery/Redactor.js"
-import * as Media from "../../services/delivery/Media.js"
+import * as MediaText from "../../services/delivery/MediaText.js"
 import * as Target from "../../services/delivery/Target.js"
 import { type ResolvedTarget, TargetResolver } from "../../services/delivery/TargetResolver.js"
 
@@ -118,7 +118,7 @@ const make = Effect.gen(function* () {
       const label = isCronMarker(marker)
         ? "A scheduled job"
         : `The agent${from === null ? "" : `, from a conversation in ${from},`}`
-      yield* Effect.catchAll(mirror.into(address, null, { label, text: Media.withoutTags(text) }), (error) =>
+      yield* Effect.catchAll(mirror.into(address, null, { label, text: MediaText.withoutTags(text) }), (error) =>
         Effect.logWarning("a conversation does not know of what was sent to its chat", error)
       )
     })

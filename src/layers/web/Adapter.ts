@@ -31,10 +31,18 @@ export const capabilities: AdapterCapabilities = {
   maxMessageLength: 1_000_000,
   lengthUnit: "utf16",
   commandPrefix: "/",
-  platformIds: false
+  platformIds: false,
+  // Nothing is copied: the page fetches them from where they lie.
+  files: { maxBytes: 2_000 * 1024 * 1024, maxPhotoBytes: 20 * 1024 * 1024, album: 1 }
 }
 
 const eventCauses: ReadonlySet<CauseKind> = new Set(["approval", "notice", "command"])
+
+/** A file that comes alone is named, so that the conversation knows of it. */
+const wordsOf = (message: OutboundMessage): string =>
+  message.text === "" && message.files !== undefined
+    ? `(${message.files.map(({ name }) => name).join(", ")})`
+    : message.text
 
 const noChat = (chatId: string): SendRefused =>
   new SendRefused({ platform, code: "chat_not_found", detail: `there is no conversation ${chatId} on the page` })
@@ -73,7 +81,7 @@ export const make = Effect.gen(function* () {
           yield* sessions.setUnread(session.id, true)
           if (message.transcriptId !== null) return message.transcriptId
           const [id] = yield* transcript.append(session.id, null, [
-            { _tag: "assistant", text: message.text, reasoning: null, toolCalls: [], finishReason: "stop" }
+            { _tag: "assistant", text: wordsOf(message), reasoning: null, toolCalls: [], finishReason: "stop" }
           ])
           return id ?? 0
         }),
@@ -94,6 +102,9 @@ export const make = Effect.gen(function* () {
       // A question, a notice and the answer to a command are no part of the transcript: the page shows them from their own events.
       if (message.buttons.length > 0 || (cause !== null && eventCauses.has(cause.kind)))
         return { platformMessageId: null, note: "shown on the page as it happened" }
+      // A file of an answer hangs on the answer's row.
+      if (message.files !== undefined && message.transcriptId !== null)
+        return { platformMessageId: String(message.transcriptId), note: null }
       const id = yield* rowOf(session, message)
       yield* activity.publish({
         _tag: "message.stored",
@@ -103,7 +114,7 @@ export const make = Effect.gen(function* () {
         messageId: id,
         ...(message.transcriptId !== null && cause?.kind === "turn" ? { turnId: cause.id } : {}),
         role: "assistant",
-        text: message.text
+        text: wordsOf(message)
       })
       return { platformMessageId: String(id), note: null }
     }),

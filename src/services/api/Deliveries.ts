@@ -1,10 +1,12 @@
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { Schema } from "effect"
 import type { Address } from "../../fibers/DeliveryOrigin.js"
 import type { KnownChat } from "../adapter/ChannelDirectory.js"
 import { Story } from "../delivery/Explain.js"
+import { MediaKind } from "../delivery/Media.js"
 import { CauseKind, type DeliveryRow, DeliveryState, Via } from "../delivery/Outbox.js"
 import { Instant } from "../operation/Instant.js"
 import { BadGateway, NotFound } from "./ApiError.js"
@@ -12,6 +14,25 @@ import { Authentication } from "./Caller.js"
 import { Limit, PathText } from "./Parameters.js"
 
 const text = Schema.NullOr(Schema.String)
+
+/** A file of a message, and where its bytes are to be had. */
+export const FileView = Schema.Struct({
+  kind: MediaKind,
+  name: Schema.String,
+  mimeType: Schema.String,
+  bytes: Schema.Int,
+  url: Schema.String
+}).annotations({ identifier: "File" })
+export type FileView = typeof FileView.Type
+
+export const fileViews = (row: DeliveryRow): ReadonlyArray<FileView> =>
+  row.media.map(({ bytes, kind, mimeType, name }, index) => ({
+    bytes,
+    kind,
+    mimeType,
+    name,
+    url: `/api/deliveries/${row.id}/files/${index}`
+  }))
 
 /** A delivery as `hermes deliveries list` shows it (contract §2). */
 export const DeliveryView = Schema.Struct({
@@ -23,6 +44,7 @@ export const DeliveryView = Schema.Struct({
   part: Schema.Int,
   parts: Schema.Int,
   text: Schema.String,
+  files: Schema.Array(FileView),
   state: DeliveryState,
   via: Via,
   platformMessageId: text,
@@ -45,6 +67,7 @@ export const deliveryView = (row: DeliveryRow): DeliveryView => ({
   part: row.part,
   parts: row.parts,
   text: row.text,
+  files: fileViews(row),
   state: row.state,
   via: row.via,
   platformMessageId: row.platformMessageId,
@@ -55,6 +78,16 @@ export const deliveryView = (row: DeliveryRow): DeliveryView => ({
   reason: row.reason,
   resendOf: row.resendOf
 })
+
+/** A file that was kept; `id` goes into `files` of the message. */
+export const Attached = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  mimeType: Schema.String
+}).annotations({ identifier: "Attached" })
+
+/** Whatever a file holds. */
+const Bytes = HttpApiSchema.Uint8Array()
 
 export const SendBody = Schema.Struct({ target: Schema.NonEmptyString, text: Schema.NonEmptyString })
 
@@ -117,6 +150,24 @@ export const Deliveries = HttpApiGroup.make("deliveries")
       .setPath(Schema.Struct({ id: PathText }))
       .addSuccess(DeliveryView)
       .addError(NotFound)
+  )
+  .add(
+    HttpApiEndpoint.get("file", "/api/deliveries/:id/files/:index")
+      .annotate(OpenApi.Summary, "The bytes of a file of one message out")
+      .setPath(
+        Schema.Struct({ id: PathText, index: Schema.NumberFromString.pipe(Schema.int(), Schema.between(0, 99)) })
+      )
+      .addSuccess(Bytes)
+      .addError(NotFound)
+  )
+  .add(
+    HttpApiEndpoint.post("attach", "/api/files")
+      .annotate(
+        OpenApi.Summary,
+        "Keeps a file, sent as the body, for a message of the page; answers what to name it by"
+      )
+      .setUrlParams(Schema.Struct({ name: Schema.NonEmptyString.pipe(Schema.maxLength(500)) }))
+      .addSuccess(Attached)
   )
   .add(
     HttpApiEndpoint.get("explain", "/api/explain/:id")

@@ -7,6 +7,7 @@ import { Instant } from "../operation/Instant.js"
 import type { Session } from "../session/Session.js"
 import { ToolCallPart, type StoredMessage } from "../session/Transcript.js"
 import { Conflict, NotFound, TooMany } from "./ApiError.js"
+import { FileView } from "./Deliveries.js"
 import { Authentication } from "./Caller.js"
 import { Limit, PathText } from "./Parameters.js"
 import {
@@ -82,12 +83,18 @@ export const MessageView = Schema.Struct({
   finishReason: text,
   callId: text,
   tool: text,
-  disposition: text
+  disposition: text,
+  /** What was sent along with it. */
+  files: Schema.Array(FileView)
 }).annotations({ identifier: "Message" })
 export type MessageView = typeof MessageView.Type
 
-export const messageView = ({ id, at, turnId, message }: StoredMessage): MessageView => ({
+export const messageView = (
+  { id, at, turnId, message }: StoredMessage,
+  files: ReadonlyArray<FileView> = []
+): MessageView => ({
   id,
+  files,
   at,
   turnId,
   role: message._tag,
@@ -133,7 +140,9 @@ export const ChatBody = Schema.Struct({
   uiSessionId: Schema.optionalWith(text, { default: () => null }),
   /** One question and no more: nobody can be asked anything, and nothing arrives later (`hermes chat -q`). */
   once: Schema.optionalWith(Schema.Boolean, { default: () => false }),
-  workingDirectory: Schema.optionalWith(Schema.NullOr(absolutePath), { default: () => null })
+  workingDirectory: Schema.optionalWith(Schema.NullOr(absolutePath), { default: () => null }),
+  /** Files that were attached before (`POST /api/files`). */
+  files: Schema.optionalWith(Schema.Array(Schema.NonEmptyString).pipe(Schema.maxItems(10)), { default: () => [] })
 })
 
 /** How the turn of a message ended: `answered`, `interrupted`, `failed`, `suspended`, `command`, `steered` or `dropped`. */

@@ -1,5 +1,6 @@
 import { Context, type Effect, Schema } from "effect"
-import type { MediaFile, Mention } from "./Media.js"
+import type { MediaFile } from "./Media.js"
+import type { Mention } from "./MediaText.js"
 
 /** A file that may not leave, is not there, or is too large; `detail` names no folder. */
 export class MediaRefused extends Schema.TaggedError<MediaRefused>()("MediaRefused", {
@@ -25,6 +26,8 @@ export interface Incoming {
 
 export interface Kept {
   readonly path: string
+  /** What it is recalled by. */
+  readonly stored: string
   readonly mimeType: string
   readonly name: string
 }
@@ -39,8 +42,9 @@ export class MediaFiles extends Context.Tag("hermes/delivery/MediaFiles")<
     readonly read: (file: MediaFile) => Effect.Effect<Uint8Array, MediaRefused>
     /** Kept in the home's `media` folder under a safe name. */
     readonly keep: (incoming: Incoming) => Effect.Effect<Kept, MediaRefused>
+    /** What was kept before under this name. */
+    readonly recall: (platform: string, name: string) => Effect.Effect<Kept, MediaRefused>
     /** Bytes of one file that comes in, at most. */
     readonly largestIncoming: number
   }
 >() {}
-

@@ -216,6 +216,12 @@ const ending = (row: DeliveryRow): string => {
   }
 }
 
+/** Its words, or the names of its files. */
+const words = ({ media, text }: DeliveryRow): string =>
+  media.length === 0
+    ? quote(text)
+    : `the ${media.length === 1 ? "file" : "files"} ${media.map(({ name }) => name).join(", ")}`
+
 export const delivery = (row: DeliveryRow): Passage => {
   const part = row.parts === 1 ? "" : `, part ${row.part} of ${row.parts}`
   const again = row.resendOf === null ? "" : `, once more instead of ${row.resendOf}, which is in doubt`
@@ -223,6 +229,6 @@ export const delivery = (row: DeliveryRow): Passage => {
     at: row.createdAt,
     kind: "delivery",
     id: row.id,
-    text: `a message to ${place(row.address)}${part} (${vias[row.via]})${again}: ${quote(row.text)}; ${ending(row)}`
+    text: `a message to ${place(row.address)}${part} (${vias[row.via]})${again}: ${words(row)}; ${ending(row)}`
   }
 }

@@ -140,9 +140,11 @@ export interface Life {
 
 /** Nothing may be sent. */
 const noFiles = Layer.succeed(MediaFiles, {
-  admit: ({ explicit, written }) => new MediaRefused({ name: written, detail: "there is no such file", silent: !explicit }),
+  admit: ({ explicit, written }) =>
+    new MediaRefused({ name: written, detail: "there is no such file", silent: !explicit }),
   read: ({ name }) => new MediaRefused({ name, detail: "there is no such file", silent: false }),
   keep: ({ name }) => new MediaRefused({ name, detail: "nothing is kept here", silent: false }),
+  recall: (_platform, name) => new MediaRefused({ name, detail: "nothing is kept here", silent: false }),
   largestIncoming: 0
 })
 

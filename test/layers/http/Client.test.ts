@@ -30,7 +30,8 @@ layer(Layer.merge(server(), FetchHttpClient.layer), { excludeTestServices: true 
           messageId: null,
           uiSessionId: null,
           once: true,
-          workingDirectory: null
+          workingDirectory: null,
+          files: []
         }
       })
       assert.strictEqual(said.text, "You said: hello")

@@ -176,7 +176,8 @@ export const App = ({ store, desk }: { readonly store: Store; readonly desk: Des
             sessionId={state.current}
             busy={busy}
             closed={closedBecause(session)}
-            onSend={(text) => void desk.say(text)}
+            onSend={(text, files) => void desk.say(text, files)}
+            onAttach={desk.attach}
             onStop={() => void desk.stop()}
             onNew={() => open(null)}
           />

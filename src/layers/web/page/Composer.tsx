@@ -1,7 +1,12 @@
 import type { VNode } from "preact"
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
+import type { Attached } from "./gateway.js"
+import { ClipIcon } from "./Icons.js"
 
 const highest = 200
+
+/** Of one message. */
+const mostFiles = 10
 
 /** With a keyboard on the screen, Enter makes a line as everywhere on a phone. */
 const isTouch = (): boolean => matchMedia("(pointer: coarse)").matches
@@ -12,11 +17,14 @@ export const Composer = (props: {
   readonly busy: boolean
   /** Why nothing can be said here; null when something can. */
   readonly closed: string | null
-  readonly onSend: (text: string) => void
+  readonly onSend: (text: string, files: ReadonlyArray<Attached>) => void
+  readonly onAttach: (file: File) => Promise<Attached | null>
   readonly onStop: () => void
   readonly onNew: () => void
 }): VNode => {
   const [text, setText] = useState("")
+  const [files, setFiles] = useState<ReadonlyArray<Attached>>([])
+  const picker = useRef<HTMLInputElement>(null)
   const drafts = useRef(new Map<string | null, string>())
   const shown = useRef(props.sessionId)
   /** Has the first message of a conversation been sent that is not there yet? What is being written belongs to it. */
@@ -44,10 +52,18 @@ export const Composer = (props: {
   }, [text, props.closed])
 
   const send = (): void => {
-    if (text.trim() === "") return
+    if (text.trim() === "" && files.length === 0) return
     begins.current = props.sessionId === null
-    props.onSend(text.trim())
+    props.onSend(text.trim() === "" ? `(${files.map(({ name }) => name).join(", ")})` : text.trim(), files)
     setText("")
+    setFiles([])
+  }
+
+  const attach = async (chosen: ReadonlyArray<File>): Promise<void> => {
+    for (const file of chosen.slice(0, mostFiles)) {
+      const kept = await props.onAttach(file)
+      if (kept !== null) setFiles((before) => [...before, kept].slice(0, mostFiles))
+    }
   }
 
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -77,6 +93,36 @@ export const Composer = (props: {
         send()
       }}
     >
+      <input
+        type="file"
+        multiple
+        hidden
+        ref={picker}
+        aria-label="Files to attach"
+        onChange={(event) => {
+          void attach([...(event.currentTarget.files ?? [])])
+          event.currentTarget.value = ""
+        }}
+      />
+      <button type="button" class="icon attach" aria-label="Attach files" onClick={() => picker.current?.click()}>
+        <ClipIcon />
+      </button>
+      {files.length === 0 ? null : (
+        <ul class="attached" aria-label="Attached files">
+          {files.map((file) => (
+            <li key={file.id}>
+              {file.name}
+              <button
+                type="button"
+                aria-label={`Remove ${file.name}`}
+                onClick={() => setFiles(files.filter((other) => other !== file))}
+              >
+                ×
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
       <label class="unseen" for="message">
         Message
       </label>
@@ -88,13 +134,14 @@ export const Composer = (props: {
         placeholder="Message Hermes"
         onInput={(event) => setText(event.currentTarget.value)}
         onKeyDown={onKeyDown}
+        onPaste={(event) => void attach([...(event.clipboardData?.files ?? [])])}
       />
-      {props.busy && text.trim() === "" ? (
+      {props.busy && text.trim() === "" && files.length === 0 ? (
         <button type="button" key="stop" class="act" onClick={props.onStop}>
           Stop
         </button>
       ) : (
-        <button type="submit" key="send" class="act primary" aria-disabled={text.trim() === ""}>
+        <button type="submit" key="send" class="act primary" aria-disabled={text.trim() === "" && files.length === 0}>
           Send
         </button>
       )}

@@ -33,6 +33,7 @@ const SaidView = ({ said, onAgain, onWithdraw }: { readonly said: Said } & Sendi
   return (
     <article class={isWaiting ? "message user waiting" : "message user"} aria-label="You">
       <p class="said">{said.text}</p>
+      {said.files.length === 0 ? null : <p class="caption">With {said.files.map(({ name }) => name).join(", ")}</p>}
       {caption === null ? null : (
         <p class={said.state === "refused" ? "caption wrong" : "caption"}>
           {caption} {said.problem}

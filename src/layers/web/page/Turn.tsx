@@ -1,6 +1,8 @@
 import { Component, type VNode } from "preact"
 import { useState } from "preact/hooks"
 import type { TurnBlock } from "./blocks.js"
+import { shown } from "../../../services/delivery/MediaText.js"
+import type { SentFile } from "./gateway.js"
 import { Markdown } from "./Markdown.js"
 import type { Helper, Part, Tool } from "./turns.js"
 
@@ -51,21 +53,50 @@ const HelperPart = ({ asks, helper }: { readonly helper: Helper; readonly asks: 
   </section>
 )
 
+const size = (bytes: number): string =>
+  bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`
+
+/** Pictures and sounds are there at once, anything else is a link. */
+const FileView = ({ file }: { readonly file: SentFile }): VNode => {
+  if (file.mimeType.startsWith("image/") && file.kind === "photo")
+    return (
+      <a href={file.url} target="_blank" rel="noreferrer noopener">
+        <img class="sent" src={file.url} alt={file.name} loading="lazy" />
+      </a>
+    )
+  if (file.mimeType.startsWith("audio/")) return <audio controls preload="none" src={file.url} aria-label={file.name} />
+  return (
+    <a class="sent file" href={file.url} download={file.name}>
+      {file.name} <span class="quiet">{size(file.bytes)}</span>
+    </a>
+  )
+}
+
+const FilesPart = ({ files }: { readonly files: ReadonlyArray<SentFile> }): VNode => (
+  <div class="files">
+    {files.map((file) => (
+      <FileView key={file.url} file={file} />
+    ))}
+  </div>
+)
+
 /** Beginnings do not move, so a part is known by its place where it has no name. */
 const PartView = ({ asks, part }: { readonly part: Part; readonly asks: boolean }): VNode | null =>
   part.kind === "tool" ? (
     <ToolRow tool={part} asks={asks} />
   ) : part.kind === "helper" ? (
     <HelperPart helper={part} asks={asks} />
-  ) : part.text.trim() === "" ? null : (
-    <Markdown text={part.text} />
+  ) : part.kind === "files" ? (
+    <FilesPart files={part.files} />
+  ) : shown(part.text).trim() === "" ? null : (
+    <Markdown text={shown(part.text)} />
   )
 
 const Parts = ({ asks, parts }: { readonly parts: ReadonlyArray<Part>; readonly asks: boolean }): VNode => (
   <>
     {parts.map((part, index) => (
       <PartView
-        key={part.kind === "tool" ? part.callId : part.kind === "helper" ? part.delegationId : `words ${index}`}
+        key={part.kind === "tool" ? part.callId : part.kind === "helper" ? part.delegationId : `${part.kind} ${index}`}
         part={part}
         asks={asks}
       />

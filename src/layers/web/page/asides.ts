@@ -1,5 +1,5 @@
 /** What belongs to a conversation and is in no row of its transcript: messages on their way, and what the gateway says beside it. Pure. */
-import type { Message } from "./gateway.js"
+import type { Attached, Message } from "./gateway.js"
 import { atEnd } from "./state.js"
 
 /** On its way, taken by the gateway, to be sent again, refused, or without a turn of its own: a command, or told to a running turn. */
@@ -13,6 +13,8 @@ export interface Said {
   /** Empty until the conversation that it begins is there. */
   readonly sessionId: string
   readonly text: string
+  /** Files that go with it. */
+  readonly files: ReadonlyArray<Attached>
   readonly state: SaidState
   readonly problem: string | null
   /** The last row that was there before it. */
@@ -44,6 +46,10 @@ export const waits = (said: Said): boolean =>
 /** The message within a command that sends one. */
 const message = (text: string): string => text.replace(/^\/(?:queue|q|steer)\s+/i, "").trim()
 
+/** The row of a message with files names them before its text. */
+const isRowOf = (text: string, said: Said): boolean =>
+  text === message(said.text) || (said.files.length > 0 && text.endsWith(`\n${message(said.text)}`))
+
 /** What was said is a row now: each row stands for one of the messages with its text. */
 export const withoutStored = (
   asides: ReadonlyArray<Aside>,
@@ -53,9 +59,7 @@ export const withoutStored = (
   const stored = rows.filter((row) => row.role === "user")
   const left = asides.filter((aside) => {
     if (aside.kind !== "said" || aside.sessionId !== sessionId || !waits(aside)) return true
-    const index = stored.findIndex(
-      (row) => (row.id > aside.after || aside.after === atEnd) && row.text === message(aside.text)
-    )
+    const index = stored.findIndex((row) => (row.id > aside.after || aside.after === atEnd) && isRowOf(row.text, aside))
     if (index < 0) return true
     stored.splice(index, 1)
     return false

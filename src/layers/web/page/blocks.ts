@@ -40,6 +40,9 @@ const preview = (json: string): string => {
   }
 }
 
+const filesOf = (row: Message): ReadonlyArray<Part> =>
+  row.files.length === 0 ? [] : [{ kind: "files", files: row.files }]
+
 /** The parts of a turn's rows. A call without its result is one that runs, or that was left behind. */
 const partsOf = (rows: ReadonlyArray<Message>): ReadonlyArray<Part> => {
   const results = new Map(rows.flatMap((row) => (row.role === "tool" ? [[row.callId, row]] : [])))
@@ -58,7 +61,8 @@ const partsOf = (rows: ReadonlyArray<Message>): ReadonlyArray<Part> => {
       return called.has(row.callId ?? "") ? [] : [tool(row.callId ?? "", row.tool ?? "", "", row)]
     return [
       ...(row.text.trim() === "" ? [] : [{ kind: "words", text: row.text, cut: false } as const]),
-      ...row.toolCalls.map((call) => tool(call.id, call.name, call.arguments, results.get(call.id)))
+      ...row.toolCalls.map((call) => tool(call.id, call.name, call.arguments, results.get(call.id))),
+      ...filesOf(row)
     ]
   })
 }
@@ -133,7 +137,9 @@ const joined = (stored: ReadonlyArray<Part>, live: ReadonlyArray<Part>): Readonl
 const live = (turn: LiveTurn, rows: ReadonlyArray<Message>): Block => ({
   kind: "turn",
   key: turn.turnId,
-  parts: turn.whole ? turn.parts : joined(turn.outcome === null ? partsOf(rows) : stopped(partsOf(rows)), turn.parts),
+  parts: turn.whole
+    ? [...turn.parts, ...rows.flatMap(filesOf)]
+    : joined(turn.outcome === null ? partsOf(rows) : stopped(partsOf(rows)), turn.parts),
   running: turn.outcome === null,
   outcome: turn.outcome
 })

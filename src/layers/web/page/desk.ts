@@ -26,7 +26,9 @@ export interface Desk {
   readonly open: (id: string | null) => Promise<void>
   /** Fetches the rows before those that are there. */
   readonly earlier: () => Promise<void>
-  readonly say: (text: string) => Promise<void>
+  readonly say: (text: string, files: ReadonlyArray<gateway.Attached>) => Promise<void>
+  /** Null when it was not taken; the person is told why. */
+  readonly attach: (file: File) => Promise<gateway.Attached | null>
   /** Sends again what could not be sent. */
   readonly again: (id: string) => Promise<void>
   readonly withdraw: (id: string) => void
@@ -148,7 +150,8 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
     dispatch({ type: "sending", id, state: "sending" })
     try {
       const sessionId = said.sessionId === "" ? (await conversation()).id : said.sessionId
-      await gateway.say(sessionId, said.text, id, tab)
+      const files = said.files.map((file) => file.id)
+      await gateway.say(sessionId, said.text, files, id, tab)
       dispatch({ type: "sending", id, state: "sent" })
     } catch (error) {
       // It was taken when it was sent before, and the answer got lost.
@@ -268,11 +271,12 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
       const first = rows[0]
       if (current !== null && first !== undefined && !loading) await loadRows(current, first.id)
     },
-    say: async (text) => {
+    say: async (text, files) => {
       const id = newId()
-      dispatch({ type: "said", id, text })
+      dispatch({ type: "said", id, text, files })
       await deliver(id)
     },
+    attach: (file) => attempt(() => gateway.attach(file)),
     again: deliver,
     withdraw: (id) => dispatch({ type: "withdrawn", id }),
     answer: async (id, approve) => {

@@ -6,13 +6,15 @@ import type {
   RunDocument as RunDocumentView,
   RunView
 } from "../../../services/api/Jobs.js"
-import type { DeliveryView, TargetView } from "../../../services/api/Deliveries.js"
+import type { Attached as AttachedView, DeliveryView, FileView, TargetView } from "../../../services/api/Deliveries.js"
 import type { Story as StoryView } from "../../../services/delivery/Explain.js"
 import type { SearchHitView } from "../../../services/api/SessionSearch.js"
 import type { MessageView, SessionView } from "../../../services/api/Sessions.js"
 import type { ActivityEvent } from "../../../services/operation/Activity.js"
 import type { HealthDetail } from "../../../services/operation/Health.js"
 
+export type Attached = typeof AttachedView.Encoded
+export type SentFile = typeof FileView.Encoded
 export type Session = typeof SessionView.Encoded
 export type SearchHit = typeof SearchHitView.Encoded
 export type Message = typeof MessageView.Encoded
@@ -158,10 +160,30 @@ export const health = (): Promise<Health> => call("GET", "/health/detailed")
  * Says something; settles when the gateway has taken it. Sent again with the same `messageId` it is taken once. What
  * happens then comes as events: the answer's own stream is not kept open, because a browser has six connections in all.
  */
-export const say = async (id: string, text: string, messageId: string, tab: string): Promise<void> => {
-  const body = { text, surface: "web", messageId, uiSessionId: tab }
+export const say = async (
+  id: string,
+  text: string,
+  files: ReadonlyArray<string>,
+  messageId: string,
+  tab: string
+): Promise<void> => {
+  const body = { text, files, surface: "web", messageId, uiSessionId: tab }
   const answer = await ask("POST", `${session(id)}/chat`, { accept: "text/event-stream" }, body)
   await answer.body?.cancel()
+}
+
+/** Keeps a file for a message that is not sent yet. */
+export const attach = async (file: File): Promise<Attached> => {
+  const answer = await fetch(`/api/files?name=${encodeURIComponent(file.name || "file")}`, {
+    method: "POST",
+    credentials: "same-origin",
+    headers: { "content-type": "application/octet-stream", accept: "application/json" },
+    body: file
+  }).catch(() => {
+    throw new Unreachable("The gateway cannot be reached, or the file is too large for it.")
+  })
+  if (!answer.ok) throw errorOf(answer.status, await answer.text())
+  return (await answer.json()) as Attached
 }
 
 /** The stream of everything that happens, as its bytes. An EventSource would tell neither why it was refused nor that nothing comes any more. */

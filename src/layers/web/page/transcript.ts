@@ -60,7 +60,8 @@ const rowOf = (event: Extract<Event, { readonly _tag: "message.stored" }>): Mess
   finishReason: null,
   callId: null,
   tool: null,
-  disposition: null
+  disposition: null,
+  files: []
 })
 
 /** A row was stored: in the shown conversation it is shown, in another it is a mark on it. */

@@ -1,5 +1,5 @@
 /** Turns as they run: their words, tools and helpers in the order in which they happen, from nothing but events. Pure. */
-import type { Event, Message } from "./gateway.js"
+import type { Event, Message, SentFile } from "./gateway.js"
 
 export interface Words {
   readonly kind: "words"
@@ -29,7 +29,13 @@ export interface Helper {
   readonly parts: ReadonlyArray<Part>
 }
 
-export type Part = Words | Tool | Helper
+/** What was sent along with the words. */
+export interface Files {
+  readonly kind: "files"
+  readonly files: ReadonlyArray<SentFile>
+}
+
+export type Part = Words | Tool | Helper | Files
 
 export interface LiveTurn {
   readonly turnId: string
@@ -140,7 +146,7 @@ const helperEnded =
 export const stopped: Edit = (parts) =>
   mapped(parts, (part) => {
     if (part.kind === "tool") return part.state === "running" ? { ...part, state: "stopped" } : part
-    if (part.kind === "words") return part
+    if (part.kind === "words" || part.kind === "files") return part
     const inner = stopped(part.parts)
     const status = part.status === "working" ? "interrupted" : part.status
     return inner === part.parts && status === part.status ? part : { ...part, status, parts: inner }

@@ -108,7 +108,7 @@ const endedParts = (parts: ReadonlyArray<Part>): boolean =>
       ? !part.cut
       : part.kind === "tool"
         ? part.state !== "running"
-        : part.status !== "working" && endedParts(part.parts)
+        : part.kind === "files" || (part.status !== "working" && endedParts(part.parts))
   )
 
 const problems = (state: State): ReadonlyArray<string> => {

@@ -43,7 +43,9 @@ export const read = (part: Part): ReadonlyArray<string> =>
       : [`words: ${part.text}`]
     : part.kind === "tool"
       ? [`tool: ${part.preview} ${part.state} ${part.result}`]
-      : [`helper: ${part.goal} ${part.status}`, ...part.parts.flatMap(read).map((line) => `  ${line}`)]
+      : part.kind === "files"
+        ? part.files.map(({ name }) => `file: ${name}`)
+        : [`helper: ${part.goal} ${part.status}`, ...part.parts.flatMap(read).map((line) => `  ${line}`)]
 
 /** What a person reads, top to bottom. */
 export const shown = (state: State): ReadonlyArray<string> =>

@@ -41,6 +41,7 @@ export const row = (id: number, facts: Partial<Message>): Message => ({
   callId: null,
   tool: null,
   disposition: null,
+  files: [],
   ...facts
 })
 
