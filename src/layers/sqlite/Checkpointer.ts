@@ -6,14 +6,14 @@ import { StateCorrupt, type StateDbReplaced } from "../../services/state/StateEr
 import type { Condition } from "./Condition.js"
 import * as WriteAheadLog from "./WriteAheadLog.js"
 
-/** Transactions between two checkpoints: about the thousand pages of SQLite's own, as each syncs the disk that commits wait for. */
-const everyTransactions = 256
+/** Transactions between two checkpoints: each syncs the disk, and the commits beside it wait for that. */
+const everyTransactions = 1_024
 
 /** Frames (4 KiB each) of log above which writers wait for a checkpoint that catches up, so that the log starts over: 32 MiB. */
 const boundFrames = 8_192
 
 /** And growth of the log between two: some transactions are large. */
-const everyBytes = 4 * 2 ** 20
+const everyBytes = 12 * 2 ** 20
 
 /** How long one checkpoint may take before it is given up on, and with it its thread. */
 const patience = "30 seconds"
@@ -21,11 +21,13 @@ const patience = "30 seconds"
 export interface Checkpointer {
   /** Told after each transaction. */
   readonly committed: () => void
-  /** Free at nearly all times; waits while the log is over its bound and a checkpoint catches up. */
+  /** True at nearly all times; false while the log is over its bound and a checkpoint catches up. */
+  readonly isRoom: () => boolean
+  /** Waits while the log is over its bound and a checkpoint catches up. */
   readonly room: Effect.Effect<void>
 }
 
-export const none: Checkpointer = { committed: () => {}, room: Effect.void }
+export const none: Checkpointer = { committed: () => {}, isRoom: () => true, room: Effect.void }
 
 /** Log frames in all, and how many of them the database file has; `busy` when somebody else is at it. */
 const Progress = Schema.Struct({ busy: Schema.Number, log: Schema.Number, checkpointed: Schema.Number })
@@ -47,6 +49,8 @@ const Database = require(workerData.driver)
 const __name = (target) => target
 const scan = ${WriteAheadLog.scan.toString()}
 const examine = ${WriteAheadLog.examine.toString()}
+const follow = ${WriteAheadLog.follow.toString()}
+let followed = null
 const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
 const database = new Database(workerData.file, { fileMustExist: true, timeout: 1000 })
 database.pragma("wal_autocheckpoint = 0")
@@ -58,12 +62,17 @@ parentPort.on("message", (message) => {
     return
   }
   try {
-    const damage = examine(fs, workerData.file + "-wal", scan, pause)
+    const log = workerData.file + "-wal"
+    followed = follow(fs, log, followed)
+    const damage = followed === null ? examine(fs, log, scan, pause) : null
     if (damage !== null) {
       parentPort.postMessage({ damaged: "damaged before " + damage.forgotten + " commits, in frame " + damage.frames.join(", ") })
       return
     }
-    parentPort.postMessage(database.pragma("wal_checkpoint(PASSIVE)")[0])
+    const progress = database.pragma("wal_checkpoint(PASSIVE)")[0]
+    // What was looked at and is in the log alone is looked at again.
+    if (followed !== null && progress.checkpointed < followed.frames) followed = null
+    parentPort.postMessage(progress)
   } catch (error) {
     parentPort.postMessage({ error: String(error) })
   }
@@ -152,6 +161,7 @@ export const make = (file: string, condition: Condition): Effect.Effect<Checkpoi
     const thread = yield* makeThread(file)
     const due = yield* Queue.sliding<void>(1)
     const room = yield* Effect.makeLatch(true)
+    let catchingUp = false
     let transactions = 0
     let seenBytes = condition.logBytes()
     let bound = boundFrames
@@ -161,7 +171,15 @@ export const make = (file: string, condition: Condition): Effect.Effect<Checkpoi
       if (condition.wrong() !== null) return
       const progress = yield* thread.checkpoint
       if (progress.log < bound) return
-      const caughtUp = yield* room.close.pipe(Effect.zipRight(thread.checkpoint), Effect.ensuring(room.open))
+      const shut = Effect.suspend(() => {
+        catchingUp = true
+        return room.close
+      })
+      const reopen = Effect.suspend(() => {
+        catchingUp = false
+        return room.open
+      })
+      const caughtUp = yield* shut.pipe(Effect.zipRight(thread.checkpoint), Effect.ensuring(reopen))
       const left = caughtUp.log - caughtUp.checkpointed
       // A reader keeps the log from starting over: waiting for it would stop all writes, so the bound moves on.
       bound = left === 0 ? boundFrames : bound * 2
@@ -197,6 +215,7 @@ export const make = (file: string, condition: Condition): Effect.Effect<Checkpoi
         seenBytes += grown
         due.unsafeOffer(undefined)
       },
+      isRoom: () => !catchingUp,
       room: room.await
     }
   })

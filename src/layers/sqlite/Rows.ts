@@ -1,5 +1,5 @@
-import type { SqlConnection, SqlError } from "@effect/sql"
-import { Array, Effect, type ParseResult, Schema } from "effect"
+import type { SqlConnection, SqlError, Statement } from "@effect/sql"
+import { Array, Effect, type ParseResult, Predicate, Schema } from "effect"
 
 /** SQLite has no booleans and the driver binds none: 0 or 1. */
 export const Flag = Schema.transform(Schema.Literal(0, 1), Schema.Boolean, {
@@ -32,6 +32,15 @@ const Counted = Schema.Struct({ count: Schema.Number })
 /** The `count` column of the one row of a query. */
 export const count = (query: Query): Effect.Effect<number, Failure> =>
   Effect.map(first(Counted)(query), (row) => row?.count ?? 0)
+
+const idOf = (result: unknown): Effect.Effect<number> =>
+  Predicate.hasProperty(result, "lastInsertRowid") && typeof result.lastInsertRowid === "number"
+    ? Effect.succeed(result.lastInsertRowid)
+    : Effect.dieMessage("an INSERT did not tell the id of its row")
+
+/** Runs an INSERT of one row and answers its id, as the driver tells it: a RETURNING costs a row to make and to decode. */
+export const insertedId = (insert: Statement.Statement<object>): Effect.Effect<number, SqlError.SqlError> =>
+  Effect.flatMap(insert.raw, idOf)
 
 /** Rows in one INSERT at most: SQLite binds 32,766 values to a statement, and the widest table has some 25 columns. */
 const rowsAtOnce = 500

@@ -13,6 +13,8 @@ type Row = SqlConnection.Row
 export interface SteadyConnection extends SqlConnection.Connection {
   /** The error, or null. */
   readonly runNow: (sql: string) => SqlError.SqlError | null
+  /** How many statements that may change something were run through this connection by now. */
+  readonly writes: () => number
 }
 
 /**
@@ -37,10 +39,13 @@ const connect = (db: Sqlite.Database): SteadyConnection => {
     return statement
   }
 
+  let writes = 0
+
   const rowsOf = (
     statement: Sqlite.Statement<Array<unknown>, Row>,
     params: ReadonlyArray<unknown>
   ): ReadonlyArray<Row> => {
+    if (!statement.readonly) writes += 1
     if (statement.reader) return statement.all(...params)
     statement.run(...params)
     return []
@@ -64,6 +69,7 @@ const connect = (db: Sqlite.Database): SteadyConnection => {
     executeRaw: (sql, params) =>
       attempt((): unknown => {
         const statement = prepare(sql)
+        if (!statement.readonly) writes += 1
         return statement.reader ? statement.all(...params) : statement.run(...params)
       }),
     executeValues: (sql, params) =>
@@ -74,6 +80,7 @@ const connect = (db: Sqlite.Database): SteadyConnection => {
         return transformRows === undefined ? rows : transformRows(rows)
       }),
     executeStream: () => Stream.dieMessage("a database that answers at once has nothing to stream"),
+    writes: () => writes,
     runNow: (sql) => {
       try {
         prepare(sql).run()

@@ -1,4 +1,4 @@
-import { Clock, Effect, Layer, Schema } from "effect"
+import { Clock, Effect, Layer, type ParseResult, Schema } from "effect"
 import type { SessionId } from "../../services/session/Session.js"
 import {
   type Message,
@@ -79,52 +79,60 @@ const inPlace = (rows: ReadonlyArray<StoredMessage>): ReadonlyArray<StoredMessag
 const columns = `id, coalesce(position, id) AS position, at, turn_id AS turnId, role, text, reasoning, tool_calls AS toolCalls, tool_call_id AS toolCallId,
   tool_name AS toolName, outcome, platform_message_id AS platformMessageId`
 
+const insertMessage = `INSERT INTO messages (session_id, turn_id, at, role, text, reasoning, tool_calls, tool_call_id, tool_name,
+  outcome, platform_message_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+const touchSession = `UPDATE sessions SET message_count = message_count + ?, last_activity_at = ?, archived = 0 WHERE id = ?`
+
+type Own = readonly [
+  reasoning: string | null,
+  toolCalls: string | null,
+  toolCallId: string | null,
+  toolName: string | null,
+  outcome: string | null,
+  platformMessageId: string | null
+]
+
 /** The columns that a message has of its own; the others are null. */
-const valuesOf = (message: Message) =>
-  Effect.gen(function* () {
-    const none = { reasoning: null, tool_calls: null, tool_call_id: null, tool_name: null, outcome: null }
-    const values = { role: message._tag, text: message.text, ...none, platform_message_id: null }
-    switch (message._tag) {
-      case "user":
-        return { ...values, platform_message_id: message.platformMessageId }
-      case "assistant":
-        return {
-          ...values,
-          reasoning: message.reasoning,
-          tool_calls: message.toolCalls.length === 0 ? null : yield* encodeCalls(message.toolCalls),
-          outcome: message.finishReason
-        }
-      case "tool":
-        return { ...values, tool_call_id: message.callId, tool_name: message.tool, outcome: message.disposition }
-    }
-  })
+const ownOf = (message: Message): Effect.Effect<Own, ParseResult.ParseError> => {
+  switch (message._tag) {
+    case "user":
+      return Effect.succeed([null, null, null, null, null, message.platformMessageId])
+    case "assistant":
+      return Effect.map(
+        message.toolCalls.length === 0 ? Effect.succeed(null) : encodeCalls(message.toolCalls),
+        (calls): Own => [message.reasoning, calls, null, null, message.finishReason, null]
+      )
+    case "tool":
+      return Effect.succeed([null, null, message.callId, message.tool, message.disposition, null])
+  }
+}
 
 const Standing = Rows.first(Schema.Struct({ count: Schema.Number, sum: Schema.Number }))
 
 const Persons = Rows.all(Schema.Struct({ position: Schema.Number, text: Schema.String }))
-
-const Inserted = Rows.all(Schema.Struct({ id: Schema.Number }))
 
 const make = Effect.gen(function* () {
   const database = yield* Database
   const memory = makeTranscriptMemory()
   return Transcript.of({
     append: (sessionId, turnId, messages) =>
-      Effect.gen(function* () {
-        if (messages.length === 0) return []
-        const sql = yield* Transaction
-        const at = yield* Clock.currentTimeMillis
-        const rows = yield* Effect.forEach(messages, (message) =>
-          Effect.map(valuesOf(message), (values) => ({ session_id: sessionId, turn_id: turnId, at, ...values }))
-        )
-        const inserted = yield* Rows.inserted(rows, (some) =>
-          Inserted(sql`INSERT INTO messages ${sql.insert(some)} RETURNING id`)
-        )
-        yield* sql`UPDATE sessions SET message_count = message_count + ${messages.length}, last_activity_at = ${at}, archived = 0
-          WHERE id = ${sessionId}`
-        // Ids grow in the order of the values, and the rows of RETURNING come in any.
-        return inserted.map((row) => row.id).toSorted((a, b) => a - b)
-      }),
+      messages.length === 0
+        ? Effect.succeed([])
+        : Effect.flatMap(Transaction, (sql) =>
+            Effect.flatMap(Clock.currentTimeMillis, (at) =>
+              Effect.zipLeft(
+                Effect.forEach(messages, (message) =>
+                  Effect.flatMap(ownOf(message), (own) =>
+                    Rows.insertedId(
+                      sql.unsafe(insertMessage, [sessionId, turnId, at, message._tag, message.text, ...own])
+                    )
+                  )
+                ),
+                sql.unsafe(touchSession, [messages.length, at, sessionId])
+              )
+            )
+          ),
     rewind: (sessionId, turns) =>
       Effect.gen(function* () {
         const sql = yield* Transaction

@@ -31,8 +31,9 @@ const sqlErrorOf = (outcome: Outcome): SqlError.SqlError | null =>
     : (Chunk.toReadonlyArray(Cause.failures(outcome.cause)).find((error) => error instanceof SqlError.SqlError) ?? null)
 
 /**
- * The transactions of the writer: each runs a batch of steps, one savepoint a step, and ends them all with one commit.
- * A step that fails is undone alone; one that takes the transaction with it is told so, and the others are run again.
+ * The transactions of the writer: each runs a batch of steps and ends them all with one commit. Where a step fails that
+ * has written something, all are undone and run again, each in a savepoint, and it is undone alone; one that takes the
+ * transaction with it is told so, and the others are run again.
  */
 export const make = (options: {
   readonly client: SqlClient.SqlClient
@@ -98,7 +99,27 @@ export const make = (options: {
       return finish([[request, outcome]], [request], [])
     }
 
-    const runTogether = (batch: ReadonlyArray<WriteRequest>): Remainder => {
+    /**
+     * Without savepoints, which cost as much as the statements between them. Answers null when a step failed that had
+     * written something: then nothing of any step was kept, and all are run again, each in a savepoint.
+     */
+    const runTrusting = (batch: ReadonlyArray<WriteRequest>): Remainder | null => {
+      const started = clock.unsafeCurrentTimeNanos()
+      const done: Array<readonly [WriteRequest, Outcome]> = []
+      for (const request of batch) {
+        if (done.length > 0 && clock.unsafeCurrentTimeNanos() - started > sliceNanos()) break
+        const before = options.connection.writes()
+        const outcome = runStep(request)
+        if (Exit.isFailure(outcome) && (options.connection.writes() !== before || sqlErrorOf(outcome) !== null)) {
+          rollback()
+          return null
+        }
+        done.push([request, outcome])
+      }
+      return finish(done, batch.slice(0, done.length), batch.slice(done.length))
+    }
+
+    const runGuarded = (batch: ReadonlyArray<WriteRequest>): Remainder => {
       const started = clock.unsafeCurrentTimeNanos()
       const done: Array<readonly [WriteRequest, Outcome]> = []
       for (const request of batch) {
@@ -142,6 +163,14 @@ export const make = (options: {
     /** Once lost, for good: what we would write, nobody would ever read (state-agent.md 1.8). */
     let loss: Loss | null = null
     let retriedBegin = false
+    /** No transaction could be begun. */
+    const refused = (batch: ReadonlyArray<WriteRequest>, error: SqlError.SqlError): Remainder => {
+      if (isBusy(error)) return again(batch, true)
+      if (!isFatal(error) || retriedBegin) return failAll(batch, error)
+      retriedBegin = true
+      return again(batch, false)
+    }
+
     return {
       client,
       /** One transaction, from BEGIN to COMMIT without leaving this function. */
@@ -154,16 +183,13 @@ export const make = (options: {
           return nothing
         }
         const failed = begin()
-        if (failed !== null) {
-          if (isBusy(failed)) return again(batch, true)
-          if (isFatal(failed) && !retriedBegin) {
-            retriedBegin = true
-            return again(batch, false)
-          }
-          return failAll(batch, failed)
-        }
+        if (failed !== null) return refused(batch, failed)
         retriedBegin = false
-        return batch.length === 1 ? runAlone(first) : runTogether(batch)
+        if (batch.length === 1) return runAlone(first)
+        const together = runTrusting(batch)
+        if (together !== null) return together
+        const refusal = begin()
+        return refusal === null ? runGuarded(batch) : refused(batch, refusal)
       }
     }
   })

@@ -30,14 +30,16 @@ export interface Writer {
 }
 
 /**
- * All writes through one connection: a worker takes what waits, runs each step in a savepoint of one transaction and
- * answers after its commit. Steps run in one go, so nothing else happens between BEGIN and COMMIT, and a statement
+ * All writes through one connection: what waits at the end of a turn of the event loop is run in one transaction and
+ * answered after its commit. Steps run in one go, so nothing else happens between BEGIN and COMMIT, and a statement
  * outside of them is refused.
  */
 export const make = (options: {
   readonly client: SqlClient.SqlClient
   readonly connection: SteadyConnection
-  /** Waited for before each transaction. */
+  /** Asked before each transaction: may it be made now? */
+  readonly isRoom: () => boolean
+  /** Waits until it may. */
   readonly room: Effect.Effect<void>
   /** Told after each transaction. */
   readonly committed: () => void
@@ -50,7 +52,11 @@ export const make = (options: {
     let waiting: ReadonlyArray<WriteRequest> = []
     let parked: ReadonlyArray<WriteRequest> = []
     let arrived: Array<WriteRequest> = []
-    let wake: (() => void) | null = null
+    /** A transaction is going to be made at the end of this turn of the event loop. */
+    let scheduled = false
+    /** Wakes the worker that waits for the file or for room in the log; until it gives the queue back, nobody else commits. */
+    let handOver: (() => void) | null = null
+    let handedOver = false
     let closed = false
 
     const fillQueue = (): void => {
@@ -60,11 +66,6 @@ export const make = (options: {
       parked = all.slice(room)
       arrived = []
     }
-
-    const somethingWaits = Effect.async<void>((resume) => {
-      if (waiting.length + parked.length + arrived.length > 0) return resume(Effect.void)
-      wake = () => resume(Effect.void)
-    })
 
     /** One transaction with the oldest of those that wait. Answers whether another process holds the file. */
     const commitOldest = (): boolean => {
@@ -96,12 +97,43 @@ export const make = (options: {
       return Effect.flatMap(jitter, (millis) => Effect.sleep(Math.max(1, Math.min(millis, nearest))))
     })
 
-    const round = somethingWaits.pipe(
-      // what was handed over by then shares the commit; else each socket's message would be written, and waited for, alone
-      Effect.zipRight(EventLoop.turn),
-      Effect.zipRight(options.room),
-      Effect.zipRight(Effect.sync(commitOldest)),
-      Effect.tap((busy) => (busy ? Effect.zipRight(Effect.sync(expire), pause) : Effect.void))
+    const commit = (): void => {
+      scheduled = false
+      if (closed || handedOver) return
+      if (options.isRoom() && !commitOldest()) return schedule()
+      handedOver = true
+      handOver?.()
+      handOver = null
+    }
+
+    /** What was handed over by the end of the turn shares the commit; else each socket's message would be written alone. */
+    const schedule = (): void => {
+      if (scheduled || closed || handedOver || waiting.length + parked.length + arrived.length === 0) return
+      scheduled = true
+      EventLoop.afterTurn(commit)
+    }
+
+    const handed = Effect.async<void>((resume) => {
+      if (handedOver) return resume(Effect.void)
+      handOver = () => resume(Effect.void)
+    })
+
+    const attempt = Effect.zipRight(options.room, Effect.sync(commitOldest))
+
+    /** What has to wait, for room in the log or for another process, waits in a fiber. */
+    const round = handed.pipe(
+      Effect.zipRight(
+        Effect.repeat(
+          Effect.tap(attempt, (busy) => (busy ? Effect.zipRight(Effect.sync(expire), pause) : Effect.void)),
+          { while: (busy) => busy }
+        )
+      ),
+      Effect.zipRight(
+        Effect.sync(() => {
+          handedOver = false
+          schedule()
+        })
+      )
     )
 
     /** What still waits when the database closes is written if the file is free; nobody is left without an answer. */
@@ -123,8 +155,7 @@ export const make = (options: {
       if (closed)
         return Effect.fail(new StateUnknown({ operation: request.operation, detail: "the database is closed" }))
       arrived.push(request)
-      wake?.()
-      wake = null
+      schedule()
       return request.settled
     }
 
