@@ -18,21 +18,31 @@ export class Suspended extends Schema.TaggedError<Suspended>()("Suspended", {}) 
 export type Run<A, E> = () => Exit.Exit<A, E>
 
 /**
- * Fixes `self` to the fiber that asks, with `services` as its whole environment. Each run starts it anew.
+ * Fixes `self` to the fiber that asks, with `services` as its whole environment, and goes on with what `use` makes of it.
+ * Each run starts it anew.
  *
  * The environment is put in place rather than provided around the effect: `Effect.provide` costs more than most steps.
  */
+export const captured = <R, A, E, B, E2, R2>(
+  services: Context.Context<R>,
+  self: Effect.Effect<A, E, R>,
+  use: (run: Run<A, E>) => Effect.Effect<B, E2, R2>
+): Effect.Effect<B, E2, R2> =>
+  Effect.withFiberRuntime<B, E2, R2>((fiber, { runtimeFlags }) => {
+    const fiberRefs = fiber.getFiberRefs()
+    return use(() => {
+      const stoppable = RuntimeFlags.enable(runtimeFlags, RuntimeFlags.Interruption)
+      const runtime = Runtime.make({ context: services, fiberRefs, runtimeFlags: stoppable })
+      const exit = Runtime.runSyncExit(runtime, self)
+      return Exit.isSuccess(exit) ? exit : stopIfRunning(exit)
+    })
+  })
+
+/** As {@link captured}, to be run whenever its maker likes. */
 export const capture =
   <R>(services: Context.Context<R>) =>
   <A, E>(self: Effect.Effect<A, E, R>): Effect.Effect<Run<A, E>> =>
-    Effect.map(Effect.runtime<never>(), ({ fiberRefs, runtimeFlags }) => {
-      const stoppable = RuntimeFlags.enable(runtimeFlags, RuntimeFlags.Interruption)
-      const start = Runtime.runSyncExit(Runtime.make({ context: services, fiberRefs, runtimeFlags: stoppable }))
-      return () => {
-        const exit = start(self)
-        return Exit.isSuccess(exit) ? exit : stopIfRunning(exit)
-      }
-    })
+    captured(services, self, Effect.succeed)
 
 const stopIfRunning = <A, E>(exit: Exit.Failure<A, E>): Exit.Exit<A, E> => {
   const defect = Option.getOrNull(Cause.dieOption(exit.cause))

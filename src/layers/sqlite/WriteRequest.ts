@@ -2,6 +2,7 @@ import { Effect, Exit } from "effect"
 import type * as Synchronous from "../../fibers/Synchronous.js"
 import type { Patience } from "../../services/state/Database.js"
 import { StateLocked } from "../../services/state/StateError.js"
+import { translated } from "./SqliteFailure.js"
 
 export type Outcome = Exit.Exit<unknown, unknown>
 
@@ -27,8 +28,8 @@ export class WriteRequest {
   }
 
   settle(outcome: Outcome): void {
-    this.outcome = outcome
-    this.resume?.(outcome)
+    this.outcome = Exit.isSuccess(outcome) ? outcome : Exit.mapError(outcome, translated(this.operation))
+    this.resume?.(this.outcome)
   }
 
   expire(now: number): void {

@@ -6,7 +6,6 @@ import { type Patience, type Step, Transaction } from "../../services/state/Data
 import { type StateError, StateUnknown } from "../../services/state/StateError.js"
 import * as EventLoop from "../node/EventLoop.js"
 import type { Loss } from "./DatabaseFile.js"
-import { translated } from "./SqliteFailure.js"
 import type { SteadyConnection } from "./SteadyConnection.js"
 import { WriteRequest } from "./WriteRequest.js"
 import * as WriteTransaction from "./WriteTransaction.js"
@@ -159,17 +158,12 @@ export const make = (options: {
       return request.settled
     }
 
-    const capture = Synchronous.capture(Context.make(Transaction, transaction.client))
+    const services = Context.make(Transaction, transaction.client)
 
     const write = <A, E>(operation: string, step: Step<A, E>, patience: Patience) =>
-      capture(step).pipe(
-        Effect.flatMap((run) => enqueue(new WriteRequest(operation, run, clock.unsafeCurrentTimeMillis(), patience))),
-        // The outcome of a request is that of its own step, which the queue does not know the type of.
-        (outcome) => outcome as Effect.Effect<A, E | StateError>,
-        Effect.mapError(translated(operation))
-      ) as ReturnType<Writer["write"]> as Effect.Effect<
-        A,
-        StateError | Exclude<E, SqlError.SqlError | ParseResult.ParseError>
-      >
+      // The outcome of a request is that of its own step, which the queue does not know the type of.
+      Synchronous.captured(services, step, (run) =>
+        enqueue(new WriteRequest(operation, run, clock.unsafeCurrentTimeMillis(), patience))
+      ) as Effect.Effect<A, StateError | Exclude<E, SqlError.SqlError | ParseResult.ParseError>>
     return { write }
   })
