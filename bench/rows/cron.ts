@@ -13,6 +13,7 @@ import * as SqliteDatabase from "../../src/layers/sqlite/Database.js"
 import * as FireClaimsLayer from "../../src/layers/sqlite/FireClaims.js"
 import * as JobStoreLayer from "../../src/layers/sqlite/JobStore.js"
 import * as OccurrencesLayer from "../../src/layers/sqlite/Occurrences.js"
+import * as PauseLayer from "../../src/layers/sqlite/Pause.js"
 import { Settings } from "../../src/services/operation/Settings.js"
 import { Bell as BellTag } from "../../src/services/schedule/Bell.js"
 import { FireClaims } from "../../src/services/schedule/FireClaim.js"
@@ -46,7 +47,7 @@ const encode = Schema.encodeSync(Schedule.Stored)
 
 const storage = (file: string, parallel: number) => {
   const base = defaults(path.dirname(file))
-  return Layer.mergeAll(JobStoreLayer.layer, FireClaimsLayer.layer, OccurrencesLayer.layer).pipe(
+  return Layer.mergeAll(JobStoreLayer.layer, FireClaimsLayer.layer, OccurrencesLayer.layer, PauseLayer.layer).pipe(
     Layer.provideMerge(
       Layer.mergeAll(
         SqliteDatabase.layer({ file }),
