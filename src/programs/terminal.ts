@@ -48,7 +48,7 @@ export const local = Layer.mergeAll(LocalDialogue.layer, DirectDesk.layer, TurnL
   Layer.provideMerge(surfaces),
   Layer.provideMerge(agency),
   Layer.provideMerge(search),
-  Layer.provideMerge(ModelRoute.layer),
+  Layer.provideMerge(Layer.merge(ModelRoute.layer, ModelRoute.routes)),
   Layer.provideMerge(Layer.merge(state, gate)),
   Layer.provideMerge(machine)
 )

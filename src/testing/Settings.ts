@@ -37,6 +37,9 @@ export const defaults = (home: string): SettingsShape => ({
   },
   approvals: {
     mode: "manual",
+    smartModel: null,
+    smartPolicy: "",
+    denialBreakerThreshold: 3,
     timeoutSeconds: 300,
     cronMode: "deny",
     singleQueryMode: "deny",

@@ -1,9 +1,9 @@
-import { Deferred, Effect, Exit, Layer } from "effect"
+import { Clock, Deferred, Effect, Exit, Layer } from "effect"
 import * as Turn from "../../fibers/Turn.js"
 import type { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import {
   advice,
-  type ApprovalRow,
+  ApprovalRow,
   Approvals,
   Authorized,
   NotApproved,
@@ -11,7 +11,9 @@ import {
   type Question
 } from "../../services/approval/Approval.js"
 import { ApprovalStore } from "../../services/approval/ApprovalStore.js"
+import * as Breaker from "../../services/approval/Breaker.js"
 import { deciderOf } from "../../services/approval/Decider.js"
+import { advisedAgainst, RiskJudge } from "../../services/approval/RiskJudge.js"
 import { visible } from "../../services/approval/Subject.js"
 import type { Delivery } from "../../services/delivery/Delivery.js"
 import type { Notifier } from "../../services/delivery/Notifier.js"
@@ -19,7 +21,7 @@ import type { Outbox } from "../../services/delivery/Outbox.js"
 import { Redactor } from "../../services/delivery/Redactor.js"
 import type { Activity } from "../../services/operation/Activity.js"
 import type { Drain } from "../../services/operation/Drain.js"
-import type { Ids } from "../../services/operation/Ids.js"
+import { Ids } from "../../services/operation/Ids.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { Database } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
@@ -54,6 +56,9 @@ const refused = (row: ApprovalRow | null): NotApproved => {
 /** What became of a question that others may share: a no holds for all of them, after a yes each asks for itself. */
 type Shared = { readonly _tag: "AskAgain" } | { readonly _tag: "No"; readonly error: NotApproved }
 
+/** A person's no, and their silence: what an agent may take for a reason to try another way. */
+const counted: ReadonlySet<NotApproved["cause"]> = new Set<NotApproved["cause"]>(["denied", "expired"])
+
 /** Answers that already served a call are remembered this long, so that a yes counts once. */
 const rememberedAnswers = 10_000
 
@@ -64,6 +69,9 @@ const make = Effect.gen(function* () {
   const database = yield* Database
   const asking = yield* Asking.make
   const line = yield* Line.make
+  const risks = yield* RiskJudge
+  const ids = yield* Ids
+  const breaker = Breaker.make(settings.approvals.denialBreakerThreshold)
   const shared = new Map<string, Deferred.Deferred<Shared>>()
   const used = new Set<string>()
 
@@ -142,6 +150,59 @@ const make = Effect.gen(function* () {
       )
     })
 
+  /** What a model let through is a row like a person's yes, for whoever looks later. */
+  const passed = (question: Question, sessionKey: string, turnId: string) =>
+    Effect.gen(function* () {
+      const at = yield* Clock.currentTimeMillis
+      const row = new ApprovalRow({
+        ...question,
+        id: yield* ids.next("approval"),
+        sessionKey,
+        turnId,
+        state: "approved",
+        askedAt: at,
+        expiresAt: at,
+        answeredAt: at,
+        answer: "once",
+        by: `smart: ${risks.name}`
+      })
+      yield* database.write("approval.smart", store.insert(row))
+      yield* use(row)
+    })
+
+  /** The question as a person is asked it; null when the judging model let it through, this once. */
+  const judged = (question: Question, sessionKey: string, turn: Turn.Turn) =>
+    Effect.gen(function* () {
+      if (settings.approvals.mode !== "smart") return question
+      // One that is open since before a restart is the person's already.
+      if ((yield* store.ofCall(turn.id, question.callId)).length > 0) return question
+      switch (yield* risks.judge(question)) {
+        case "low":
+          return yield* Effect.as(passed(question, sessionKey, turn.id), null)
+        case "high":
+          return { ...question, reasons: [...question.reasons, advisedAgainst] }
+        case "unsure":
+          return question
+      }
+    })
+
+  const decide = (question: Question, sessionKey: string) =>
+    Effect.gen(function* () {
+      const turn = yield* Turn.current
+      const refusals = breaker.tripped(sessionKey, turn)
+      if (refusals !== null) return yield* new NotApproved({ cause: "denied", reason: Breaker.stopped(refusals) })
+      const asked = yield* judged(question, sessionKey, turn)
+      if (asked !== null)
+        yield* ask(asked, sessionKey).pipe(
+          Effect.tapError((error) =>
+            Effect.sync(() => {
+              if (error._tag === "NotApproved" && counted.has(error.cause)) breaker.refused(sessionKey, turn)
+            })
+          )
+        )
+      breaker.approved(sessionKey)
+    })
+
   const permit = (question: Question): Effect.Effect<void, NotApproved | StateError, Turn.CurrentTurn> =>
     Effect.gen(function* () {
       const decider = deciderOf(yield* Turn.current, settings.approvals)
@@ -151,7 +212,7 @@ const make = Effect.gen(function* () {
         )
       switch (decider._tag) {
         case "Person":
-          return yield* ask(question, decider.sessionKey)
+          return yield* decide(question, decider.sessionKey)
         case "Setting":
           return yield* Effect.logInfo("approved without asking").pipe(
             Effect.annotateLogs({ setting: decider.setting, tool: question.tool })
@@ -184,7 +245,12 @@ const make = Effect.gen(function* () {
         return yield* new NothingToAnswer({ reference })
       const settled = yield* asking.settle(row.id, {
         state: answer.approve ? "approved" : "denied",
-        answer: answer.approve ? (answer.scope ?? "once") : answer.reason,
+        // What the judging model advises against is nobody's to allow for good.
+        answer: answer.approve
+          ? row.reasons.includes(advisedAgainst)
+            ? "once"
+            : (answer.scope ?? "once")
+          : answer.reason,
         by: answer.by
       })
       return settled ?? (yield* new NothingToAnswer({ reference }))

@@ -5,6 +5,7 @@ import * as Turn from "../../fibers/Turn.js"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import { ApprovalRow, type ApprovalState, type Question } from "../../services/approval/Approval.js"
 import { ApprovalStore } from "../../services/approval/ApprovalStore.js"
+import { advisedAgainst } from "../../services/approval/RiskJudge.js"
 import { Delivery } from "../../services/delivery/Delivery.js"
 import * as Notice from "../../services/delivery/Notice.js"
 import { Notifier } from "../../services/delivery/Notifier.js"
@@ -45,6 +46,18 @@ export interface Asking {
     }
   ) => Effect.Effect<ApprovalRow | null, StateError>
 }
+
+/** A no, and a yes as wide as the person wants it; what the judging model advises against is for once only. */
+const buttonsOf = ({ id, reasons }: ApprovalRow) => [
+  { label: "Approve", value: `approve:${id}` },
+  ...(reasons.includes(advisedAgainst) || reasons.length === 0
+    ? []
+    : [
+        { label: "Approve for this conversation", value: `approve-session:${id}` },
+        { label: "Always approve", value: `approve-always:${id}` }
+      ]),
+  { label: "Deny", value: `deny:${id}` }
+]
 
 const mayHaveArrived = (rows: ReadonlyArray<DeliveryRow>): boolean =>
   rows.length > 0 && rows.every((row) => row.state !== "failed" && row.state !== "suppressed")
@@ -103,13 +116,7 @@ export const make = Effect.gen(function* () {
         via: "origin",
         transcriptId: null,
         replyToPerson: true,
-        buttons:
-          adapter?.capabilities.buttons === true
-            ? [
-                { label: "Approve", value: `approve:${row.id}` },
-                { label: "Deny", value: `deny:${row.id}` }
-              ]
-            : []
+        buttons: adapter?.capabilities.buttons === true ? buttonsOf(row) : []
       })
       if (delivered.ok || mayHaveArrived(delivered.deliveries)) return true
       yield* Effect.logWarning("a question could not be asked").pipe(

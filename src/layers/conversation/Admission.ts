@@ -130,12 +130,12 @@ const make = Effect.gen(function* () {
       }
     })
 
-  /** `approve:<id>` or `deny:<id>`; only the conversation that was asked may answer. */
+  /** `approve:<id>`, `approve-session:<id>`, `approve-always:<id>` or `deny:<id>`; only the conversation that was asked may answer. */
   const press = (event: InboundEvent, arrival: Arrival, value: string): Effect.Effect<Receipt, StateError> =>
     Effect.gen(function* () {
       const verdict = yield* authorization.decide(event.source, arrival.authorizedUpstream)
       if (verdict._tag !== "Allowed") return { _tag: "Ignored", rule: "a stranger pressed the button" }
-      const match = /^(approve|deny):(.+)$/.exec(value)
+      const match = /^(approve|approve-session|approve-always|deny):(.+)$/.exec(value)
       if (match === null) return { _tag: "Ignored", rule: "an unknown button" }
       const key = sessionKey(event.source, settings.conversation)
       const open = yield* approvals.open(key)
@@ -145,7 +145,8 @@ const make = Effect.gen(function* () {
         .answer({
           sessionKey: key,
           id: row.id,
-          approve: match[1] === "approve",
+          approve: match[1] !== "deny",
+          scope: match[1] === "approve-session" ? "session" : match[1] === "approve-always" ? "always" : "once",
           reason: null,
           by: event.source.userName ?? event.source.userId ?? "owner"
         })

@@ -82,6 +82,21 @@ export const make = Effect.gen(function* () {
       })
       .pipe(Effect.map((row) => `${approve ? approvedFor[scope] : "Denied"}: ${row.subject}`))
 
+  /** Those that are open now: what is asked later is asked. */
+  const approveAll = (entry: InboxEntry) =>
+    Effect.gen(function* () {
+      const open = yield* approvals.open(entry.key)
+      if (open.length === 0) return "There is no open question in this conversation."
+      const by = entry.event.source.userName ?? entry.event.source.userId ?? "owner"
+      const answered = yield* Effect.forEach(open, (row) =>
+        approvals.answer({ sessionKey: entry.key, id: row.id, approve: true, reason: null, by }).pipe(
+          Effect.map((one) => [one.subject]),
+          Effect.catchTag("NothingToAnswer", () => Effect.succeed([]))
+        )
+      )
+      return ["Approved:", ...answered.flat()].join("\n")
+    })
+
   const title = (entry: InboxEntry, args: string) =>
     Effect.gen(function* () {
       const session = yield* sessions.peek(entry.key)
@@ -136,9 +151,10 @@ export const make = Effect.gen(function* () {
         case "start":
           return ""
         case "approve":
+          if (args === "all") return yield* approveAll(entry)
           return args === "" || args === "once" || args === "session" || args === "always"
             ? yield* answerApproval(entry, true, "", args === "" ? "once" : args)
-            : "Say /approve, /approve session or /approve always."
+            : "Say /approve, /approve session, /approve always or /approve all."
         case "deny":
           return yield* answerApproval(entry, false, args)
         case "agents":

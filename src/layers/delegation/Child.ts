@@ -3,6 +3,8 @@ import { Cause, Clock, Deferred, Effect, Exit, Option } from "effect"
 import * as Field from "../../fibers/Field.js"
 import * as Turn from "../../fibers/Turn.js"
 import { Agent, type AgentAnswer } from "../../services/agent/Agent.js"
+import { ModelRoute } from "../../services/agent/ModelRoute.js"
+import * as Price from "../../services/agent/Price.js"
 import * as Toolset from "../../services/agent/Toolset.js"
 import { TurnStore } from "../../services/conversation/TurnStore.js"
 import type { DelegateResult, DelegateStatus, DelegateTask } from "../../services/delegation/Delegation.js"
@@ -95,12 +97,20 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 export const make = Effect.gen(function* () {
   const agent = yield* Agent
   const settings = yield* Settings
+  const route = yield* ModelRoute
   const sessions = yield* SessionStore
   const transcript = yield* Transcript
   const turns = yield* TurnStore
   const delegations = yield* DelegationStore
   const database = yield* Database
   const activity = yield* Activity
+
+  /** The backend that a price is looked up for: the one that took over where one did. */
+  const spoke = ({ spokenBy }: AgentAnswer) => {
+    if (spokenBy === null) return route.primary
+    const [provider = "", ...model] = spokenBy.split("/")
+    return { provider, model: model.join("/") }
+  }
 
   const placeOf = (parent: Turn.Turn) => ({
     sessionKey: Field.valueOrNull(parent.identity.sessionKey) ?? "",
@@ -188,9 +198,11 @@ export const make = Effect.gen(function* () {
           ...second,
           modelCalls: first.modelCalls + second.modelCalls,
           usage: {
-            ...second.usage,
             inputTokens: first.usage.inputTokens + second.usage.inputTokens,
-            outputTokens: first.usage.outputTokens + second.usage.outputTokens
+            outputTokens: first.usage.outputTokens + second.usage.outputTokens,
+            cacheReadTokens: first.usage.cacheReadTokens + second.usage.cacheReadTokens,
+            cacheWriteTokens: first.usage.cacheWriteTokens + second.usage.cacheWriteTokens,
+            reasoningTokens: first.usage.reasoningTokens + second.usage.reasoningTokens
           }
         },
         schemaErrors: OutputSchema.check(second.text, shape)
@@ -250,6 +262,8 @@ export const make = Effect.gen(function* () {
         durationMillis: now - helper.about.startedAt,
         inputTokens: ending.answer?.usage.inputTokens ?? 0,
         outputTokens: ending.answer?.usage.outputTokens ?? 0,
+        costUsd:
+          ending.answer === null ? null : Price.costOf(spoke(ending.answer), ending.answer.usage, settings.prices),
         trace,
         schemaErrors: ending.schemaErrors,
         missedSteer: helper.steering.splice(0)
@@ -311,6 +325,7 @@ export const make = Effect.gen(function* () {
               durationMillis: 0,
               inputTokens: 0,
               outputTokens: 0,
+              costUsd: null,
               trace: [],
               schemaErrors: null,
               missedSteer: []

@@ -5,6 +5,7 @@ import * as CronMarker from "../../fibers/CronMarker.js"
 import * as Field from "../../fibers/Field.js"
 import * as Turn from "../../fibers/Turn.js"
 import type { Agent } from "../../services/agent/Agent.js"
+import type { ModelRoute } from "../../services/agent/ModelRoute.js"
 import { InternalEvents, routeOf } from "../../services/conversation/InternalEvents.js"
 import type { TurnStore } from "../../services/conversation/TurnStore.js"
 import { type Asker, Delegation, DelegationRefused, type DelegateTask } from "../../services/delegation/Delegation.js"
@@ -216,6 +217,7 @@ export const layer: Layer.Layer<
   Delegation,
   never,
   | Agent
+  | ModelRoute
   | Settings
   | SessionStore
   | Transcript

@@ -218,6 +218,9 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
     },
     approvals: {
       mode: value(keys.approvalMode),
+      smartModel: value(keys.smartModel),
+      smartPolicy: value(keys.smartPolicy) ?? "",
+      denialBreakerThreshold: value(keys.denialBreaker),
       timeoutSeconds: value(keys.approvalTimeout),
       cronMode: value(keys.cronMode),
       singleQueryMode: value(keys.singleQueryMode),

@@ -44,7 +44,13 @@ export const commands = [
     help: "what a message does while I work",
     busy: "dispatch"
   },
-  { name: "approve", aliases: [], usage: "/approve [session|always]", help: "yes to what I asked", busy: "dispatch" },
+  {
+    name: "approve",
+    aliases: [],
+    usage: "/approve [session|always|all]",
+    help: "yes to what I asked",
+    busy: "dispatch"
+  },
   { name: "deny", aliases: [], usage: "/deny [reason]", help: "no to what I asked", busy: "dispatch" },
   {
     name: "agents",

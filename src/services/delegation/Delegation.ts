@@ -42,6 +42,8 @@ export const DelegateResult = Schema.Struct({
   durationMillis: Schema.Number,
   inputTokens: Schema.Number,
   outputTokens: Schema.Number,
+  /** An estimate in US dollars; null where nobody knows the price. */
+  costUsd: Schema.NullOr(Schema.Number),
   /** Its tool calls in order, the newest forty. */
   trace: Schema.Array(Schema.Struct({ tool: Schema.String, preview: Schema.String, outcome: Schema.String })),
   /** Against the output schema, when there was one. */

@@ -19,6 +19,7 @@ const entry = (result: DelegateResult, index: number) => ({
   model_calls: result.modelCalls,
   seconds: seconds(result.durationMillis),
   tokens: { input: result.inputTokens, output: result.outputTokens },
+  ...(result.costUsd === null ? {} : { cost_usd: Math.round(result.costUsd * 1e6) / 1e6 }),
   ...(result.trace.length === 0
     ? {}
     : { tools: result.trace.map(({ outcome, preview, tool }) => `${tool} ${preview} → ${outcome}`) }),

@@ -418,8 +418,26 @@ export const keys = {
     path: "approvals.mode",
     schema: ApprovalMode,
     fallback: "manual",
-    doc: "manual: ask before anything dangerous; off: never ask",
+    doc: "manual: ask before anything dangerous; smart: a model lets low risks through and you are asked about the rest; off: never ask",
     example: "manual"
+  }),
+  smartModel: key({
+    path: "approvals.smart_model",
+    schema: Text,
+    fallback: null,
+    doc: "the model that judges risks in smart mode, at the configured provider; the agent's own when unset"
+  }),
+  smartPolicy: key({
+    path: "approvals.smart_policy",
+    schema: Text,
+    fallback: null,
+    doc: "your own rules for that model, in plain words"
+  }),
+  denialBreaker: key({
+    path: "approvals.denial_breaker_threshold",
+    schema: Retries,
+    fallback: 3,
+    doc: "refusals in a row after which a turn asks no more and is told to stop; 0: never"
   }),
   approvalTimeout: key({
     path: "approvals.timeout",

@@ -105,6 +105,12 @@ export interface SettingsShape {
   }
   readonly approvals: {
     readonly mode: "manual" | "smart" | "off"
+    /** Judges low risks in smart mode, at the configured provider; null: the agent's own model. */
+    readonly smartModel: string | null
+    /** The owner's own rules for it. */
+    readonly smartPolicy: string
+    /** Refusals in a row after which a turn asks no more; 0: never. */
+    readonly denialBreakerThreshold: number
     readonly timeoutSeconds: number
     readonly cronMode: "deny" | "approve"
     readonly singleQueryMode: "deny" | "approve"

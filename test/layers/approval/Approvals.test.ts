@@ -15,6 +15,9 @@ import {
   NotApproved,
   type Scope
 } from "../../../src/services/approval/Approval.js"
+import * as RiskJudgeLayer from "../../../src/layers/approval/RiskJudge.js"
+import { advisedAgainst, type Risk, RiskJudge } from "../../../src/services/approval/RiskJudge.js"
+import * as Testing from "../../../src/testing/ScriptedModel.js"
 import { Drain } from "../../../src/services/operation/Drain.js"
 import type { SettingsShape } from "../../../src/services/operation/Settings.js"
 import { layerMemory } from "../sqlite/temporary.js"
@@ -124,6 +127,8 @@ describe("a question", () => {
       yield* settle()
       expect((yield* Ref.get(sent))[0]?.buttons?.map((button) => button.value)).toEqual([
         `approve:${row.id}`,
+        `approve-session:${row.id}`,
+        `approve-always:${row.id}`,
         `deny:${row.id}`
       ])
       yield* answer("key:a", false, { id: row.id, reason: "not today" })
@@ -540,4 +545,125 @@ describe("a yes for more than once", () => {
       }).pipe(Effect.provide(life()))
     }).pipe(Effect.provide(layerMemory))
   )
+})
+
+describe("refusals in a row", () => {
+  const no = (chat: string, subject: string, changes?: Parameters<typeof turn>[1]) =>
+    Effect.gen(function* () {
+      const fiber = yield* ask(chat, subject, changes)
+      yield* asked(`key:${chat}`, subject)
+      yield* answer(`key:${chat}`, false)
+      return yield* Fiber.join(fiber)
+    })
+  const helper = { id: Turn.TurnId.make("helper"), parent: Turn.TurnId.make("turn_a"), depth: 1 }
+
+  it.effect("end the asking of a turn and of its helpers; a new turn, another chat or a yes begins anew", () =>
+    Effect.gen(function* () {
+      for (const subject of ["rm x", "rm ./x"]) expect(yield* no("a", subject)).toEqual(left("denied"))
+      expect(yield* no("a", "rm -- x", helper)).toEqual(left("denied"))
+      for (const changes of [undefined, helper])
+        expect(yield* Fiber.join(yield* ask("a", "find x -delete", changes))).toMatchObject({
+          left: { cause: "denied", reason: expect.stringMatching(/^3 requests in a row were refused.*Stop here/) }
+        })
+      expect(yield* open("key:a")).toEqual([])
+      expect(yield* no("b", "rm x")).toEqual(left("denied"))
+      const next = { id: Turn.TurnId.make("turn_a2") }
+      expect(yield* no("a", "rm x", next)).toEqual(left("denied"))
+      expect(yield* no("a", "rm y", next)).toEqual(left("denied"))
+      const yes = yield* ask("a", "ls", next)
+      yield* asked("key:a", "ls")
+      yield* answer("key:a", true)
+      expect(yield* Fiber.join(yes)).toEqual(right("ran ls"))
+      for (const subject of ["1", "2"]) expect(yield* no("a", subject, next)).toEqual(left("denied"))
+      const third = yield* ask("a", "3", next)
+      yield* asked("key:a", "3")
+      yield* Fiber.interrupt(third)
+    }).pipe(Effect.provide(world()))
+  )
+
+  it.effect("never end it when the owner wants no such end", () =>
+    Effect.gen(function* () {
+      for (const subject of ["1", "2", "3", "4", "5"]) expect(yield* no("a", subject)).toEqual(left("denied"))
+    }).pipe(Effect.provide(world({ denialBreakerThreshold: 0 })))
+  )
+})
+
+describe("a judging model", () => {
+  const judging = (risks: Record<string, Risk>, changes: Partial<SettingsShape["approvals"]> = { mode: "smart" }) =>
+    world(changes).pipe(
+      Layer.provide(
+        Layer.succeed(RiskJudge, {
+          name: "test/judge",
+          judge: ({ subject }) => Effect.succeed(risks[subject] ?? "unsure")
+        })
+      )
+    )
+
+  it.effect("lets a low risk through once, asks about the rest, and what it advises against only for once", () =>
+    Effect.gen(function* () {
+      for (const call of ["c1", "c2"])
+        expect(yield* Fiber.join(yield* ask("a", "small", {}, call))).toEqual(right("ran small"))
+      const approvals = yield* Approvals
+      expect(yield* approvals.list(5)).toMatchObject([
+        { state: "approved", answer: "once", by: "smart: test/judge" },
+        { state: "approved", answer: "once", by: "smart: test/judge" }
+      ])
+      const unsure = yield* ask("a", "what")
+      expect((yield* asked("key:a", "what")).reasons).toEqual(["not on the read-only list"])
+      yield* answer("key:a", false)
+      expect(yield* Fiber.join(unsure)).toEqual(left("denied"))
+      const high = yield* ask("a", "big")
+      const row = yield* asked("key:a", "big")
+      expect(row.reasons).toContain(advisedAgainst)
+      yield* settle()
+      expect(yield* answer("key:a", true, { scope: "always" })).toMatchObject({ answer: "once" })
+      expect(yield* Fiber.join(high)).toEqual(right("ran big"))
+      expect(yield* approvals.grants).toEqual([])
+    }).pipe(Effect.provide(judging({ small: "low", big: "high" })))
+  )
+
+  it.effect("decides nothing where nobody is there", () =>
+    Effect.gen(function* () {
+      const marker = CronMarker.cron({ job: "j", run: "r" })
+      expect(yield* Fiber.join(yield* ask("a", "small", { marker }))).toEqual(left("nobody"))
+    }).pipe(Effect.provide(judging({ small: "low" })))
+  )
+
+  it.effect("that fails, says more than a word or is told what to say leaves it to the person", () => {
+    const answers: Record<string, Testing.StepInput> = {
+      low: Testing.say("LOW."),
+      high: Testing.say("high"),
+      chatty: Testing.say("LOW, because the text says that I should"),
+      broken: Testing.fail("server_error"),
+      silent: Testing.hang()
+    }
+    const model = Testing.scriptedModel((request) => {
+      const [message] = request.messages
+      const subject = message?._tag === "user" ? (JSON.parse(message.text) as { action: string }).action : ""
+      expect(request.systemPrompt).toContain("never touch prod")
+      return answers[subject] ?? Testing.say("UNSURE")
+    })
+    return Effect.gen(function* () {
+      const { judge } = yield* RiskJudge
+      const risk = (subject: string) => judge(question(subject))
+      expect(yield* risk("low")).toBe("low")
+      expect(yield* risk("high")).toBe("high")
+      for (const subject of ["chatty", "broken", "other", "x".repeat(2_001)])
+        expect(yield* risk(subject)).toBe("unsure")
+      const slow = yield* Effect.fork(risk("silent"))
+      yield* TestClock.adjust("30 seconds")
+      expect(yield* Fiber.join(slow)).toBe("unsure")
+    }).pipe(
+      Effect.provide(
+        RiskJudgeLayer.layer.pipe(
+          Layer.provideMerge(model),
+          Layer.provideMerge(
+            settingsLayer("/nonexistent", {
+              approvals: { ...settings("/").approvals, mode: "smart", smartPolicy: "never touch prod" }
+            })
+          )
+        )
+      )
+    )
+  })
 })

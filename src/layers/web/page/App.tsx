@@ -157,9 +157,9 @@ export const App = ({ store, desk }: { readonly store: Store; readonly desk: Des
               session?.endedAt === null ? state.approvals.filter(({ sessionKey }) => sessionKey === session.key) : []
             }
             onEarlier={desk.earlier}
-            onAnswer={async (id, approve) => {
+            onAnswer={async (id, approve, scope) => {
               focusComposer()
-              await desk.answer(id, approve)
+              await desk.answer(id, approve, scope)
             }}
             onAgain={(id) => void desk.again(id)}
             onWithdraw={desk.withdraw}

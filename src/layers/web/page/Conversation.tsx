@@ -2,7 +2,7 @@ import type { VNode } from "preact"
 import { useLayoutEffect, useRef, useState } from "preact/hooks"
 import type { Said, SaidState } from "./asides.js"
 import type { Block } from "./blocks.js"
-import type { Approval } from "./gateway.js"
+import type { Approval, Scope } from "./gateway.js"
 import { DownIcon } from "./Icons.js"
 import { Markdown } from "./Markdown.js"
 import { Question } from "./Question.js"
@@ -104,7 +104,7 @@ export const Conversation = (
     readonly loading: boolean
     readonly approvals: ReadonlyArray<Approval>
     readonly onEarlier: () => Promise<void>
-    readonly onAnswer: (id: string, approve: boolean) => Promise<void>
+    readonly onAnswer: (id: string, approve: boolean, scope: Scope) => Promise<void>
   } & Sending
 ): VNode => {
   const log = useRef<HTMLDivElement>(null)

@@ -1,6 +1,6 @@
 import type { VNode } from "preact"
 import { useState } from "preact/hooks"
-import type { Approval } from "./gateway.js"
+import type { Approval, Scope } from "./gateway.js"
 
 const time = (iso: string): string => new Date(iso).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })
 
@@ -19,14 +19,14 @@ const Reason = ({ text }: { readonly text: string }): VNode => (
 /** What the agent asks before it acts. */
 export const Question = (props: {
   readonly approval: Approval
-  readonly onAnswer: (id: string, approve: boolean) => Promise<void>
+  readonly onAnswer: (id: string, approve: boolean, scope: Scope) => Promise<void>
 }): VNode => {
   const { id, tool, subject, reasons, expiresAt } = props.approval
   const [sent, setSent] = useState(false)
-  const answer = (approve: boolean) => (): void => {
+  const answer = (approve: boolean, scope: Scope) => (): void => {
     if (sent) return
     setSent(true)
-    void props.onAnswer(id, approve).finally(() => setSent(false))
+    void props.onAnswer(id, approve, scope).finally(() => setSent(false))
   }
   return (
     <section class="question" aria-labelledby={`question-${id}`}>
@@ -44,10 +44,21 @@ export const Question = (props: {
         </ul>
       )}
       <div class="choices">
-        <button type="button" class="primary" aria-disabled={sent} onClick={answer(true)}>
+        <button type="button" class="primary" aria-disabled={sent} onClick={answer(true, "once")}>
           Approve
         </button>
-        <button type="button" aria-disabled={sent} onClick={answer(false)}>
+        {/* A wider yes is for its reasons, so there is none without any. */}
+        {reasons.length === 0 ? null : (
+          <>
+            <button type="button" aria-disabled={sent} onClick={answer(true, "session")}>
+              For this conversation
+            </button>
+            <button type="button" aria-disabled={sent} onClick={answer(true, "always")}>
+              Always
+            </button>
+          </>
+        )}
+        <button type="button" aria-disabled={sent} onClick={answer(false, "once")}>
           Deny
         </button>
         <span class="quiet">Without an answer by {time(expiresAt)} it is not done.</span>

@@ -32,7 +32,7 @@ export interface Desk {
   /** Sends again what could not be sent. */
   readonly again: (id: string) => Promise<void>
   readonly withdraw: (id: string) => void
-  readonly answer: (approvalId: string, approve: boolean) => Promise<void>
+  readonly answer: (approvalId: string, approve: boolean, scope: gateway.Scope) => Promise<void>
   readonly stop: () => Promise<void>
   readonly rename: (id: string, title: string) => Promise<boolean>
   readonly remove: (id: string) => Promise<void>
@@ -279,8 +279,8 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
     attach: (file) => attempt(() => gateway.attach(file)),
     again: deliver,
     withdraw: (id) => dispatch({ type: "withdrawn", id }),
-    answer: async (id, approve) => {
-      await attempt(() => gateway.answer(id, approve))
+    answer: async (id, approve, scope) => {
+      await attempt(() => gateway.answer(id, approve, scope))
       await quietly(openApprovals())
     },
     stop: async () => {

@@ -117,8 +117,10 @@ export const messages = (id: string, before: number | null): Promise<ReadonlyArr
   call("GET", `${session(id)}/messages?limit=${pageSize}${before === null ? "" : `&before=${before}`}`)
 
 export const openApprovals = (): Promise<ReadonlyArray<Approval>> => call("GET", "/api/approvals?state=open&limit=500")
-export const answer = (id: string, approve: boolean): Promise<Approval> =>
-  call("POST", `/api/approvals/${encodeURIComponent(id)}`, { approve })
+/** How far a yes goes: this once, this conversation, or from now on. */
+export type Scope = "once" | "session" | "always"
+export const answer = (id: string, approve: boolean, scope: Scope): Promise<Approval> =>
+  call("POST", `/api/approvals/${encodeURIComponent(id)}`, approve ? { approve, scope } : { approve })
 
 /** What an editor of a job sends. */
 export interface JobFields {
