@@ -5,5 +5,5 @@ import { fresh } from "./fresh.mjs"
 
 await fresh("bin", "page")
 const command = fileURLToPath(new URL("../dist/bin/hermes.js", import.meta.url))
-process.argv = [process.argv[0], command, "gateway", "run", ...process.argv.slice(2)]
+process.argv = [process.argv[0], command, "gateway", "run", "--keep", ...process.argv.slice(2)]
 createRequire(import.meta.url)(command).start()

@@ -26,6 +26,7 @@ import * as MemoryFiles from "../layers/node/MemoryFiles.js"
 import * as Shell from "../layers/node/Shell.js"
 import * as Activity from "../layers/operation/Activity.js"
 import * as Drain from "../layers/operation/Drain.js"
+import * as Restart from "../layers/sqlite/Restart.js"
 import { jobs } from "./jobs.js"
 import { tools } from "./tools.js"
 
@@ -62,5 +63,6 @@ export const agency = conversation.pipe(
   Layer.provideMerge(agent),
   Layer.provideMerge(jobs),
   Layer.provideMerge(delivery),
+  Layer.provideMerge(Restart.layer),
   Layer.provideMerge(Layer.mergeAll(AdapterRegistry.layer, Activity.layer, Drain.layer))
 )

@@ -34,6 +34,7 @@ import { Config } from "../services/operation/Config.js"
 import { Drain } from "../services/operation/Drain.js"
 import { Home } from "../services/operation/Home.js"
 import { Pause } from "../services/operation/Pause.js"
+import { Restart } from "../services/operation/Restart.js"
 import { Jobs } from "../services/schedule/Jobs.js"
 import { Settings } from "../services/operation/Settings.js"
 import { version } from "../services/operation/Version.js"
@@ -145,7 +146,7 @@ export const run = <E, R>(options: Options, ready: (started: Started) => Effect.
           settings: Context.get(context, Settings),
           complaints: options.terminal ? [] : Context.get(context, Config).issues.map((issue) => issue.text)
         })
-        yield* Signals.stop
+        yield* Effect.raceFirst(Signals.stop, Context.get(context, Restart).due)
         return Context.get(context, Drain)
       })
     )

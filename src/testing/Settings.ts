@@ -62,6 +62,8 @@ export const defaults = (home: string): SettingsShape => ({
     chatDrainSeconds: 20,
     otherDrainSeconds: 30,
     exitSeconds: 35,
+    restartPatienceSeconds: 1_800,
+    restartNotices: true,
     lockDirectory: home
   },
   apiServer: {

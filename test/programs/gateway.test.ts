@@ -52,6 +52,9 @@ const start = (
     void ended.then((ran) => reject(new Error(JSON.stringify(ran))))
   })
 
+const keyOf = (directory: string): string =>
+  /^API_SERVER_KEY=(.+)$/m.exec(readFileSync(path.join(directory, ".env"), "utf8"))?.[1] ?? "none"
+
 describe("a gateway", () => {
   test("says where it is in one line, with the key only to a terminal, and what to set on a new home", async () => {
     const directory = home("new")
@@ -62,12 +65,36 @@ describe("a gateway", () => {
     const { code, stdout, stderr } = await ended
     expect(code).toBe(0)
     expect(stdout.trim().split("\n")).toHaveLength(1)
-    const key = /^API_SERVER_KEY=(.+)$/m.exec(readFileSync(path.join(directory, ".env"), "utf8"))?.[1] ?? "none"
-    expect(stdout + stderr).not.toContain(key)
+    expect(stdout + stderr).not.toContain(keyOf(directory))
     expect(stderr).toMatch(/API_SERVER_KEY in .*\.env[\s\S]*hermes model[\s\S]*TELEGRAM_BOT_TOKEN/)
     const again = await start(directory)
     again.child.kill("SIGINT")
     expect((await again.ended).stderr).toMatch(/^The page asks for the key: .*\n$/)
+  })
+
+  test("restarts on request: ends with 75, or begins again by itself where it is told to; the pause outlives it", async () => {
+    const directory = home("restart")
+    const once = await start(directory)
+    expect((await run(["--home", directory, "pause", "too hot"])).code).toBe(0)
+    const asked = await fetch(`${once.url}/api/restart`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${keyOf(directory)}` }
+    })
+    expect(await asked.json()).toMatchObject({ running: { turns: 0 } })
+    expect((await once.ended).code).toBe(75)
+    const kept = await start(directory, {}, ["gateway", "run", "--port", "0", "--keep"])
+    const back = await run(["--home", directory, "gateway", "restart"])
+    expect([back.code, back.stdout]).toEqual([0, expect.stringMatching(/^The gateway is back at http/)])
+    expect(kept.child.exitCode).toBeNull()
+    expect((await run(["--home", directory, "status"])).stdout).toContain("It is paused")
+    const inside = { env: { HERMES_SESSION_ID: "x" } }
+    for (const words of [["gateway", "restart"], ["unpause"], ["gateway", "uninstall"]]) {
+      const refused = await run(["--home", directory, ...words], inside)
+      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("is for the owner")])
+    }
+    expect((await run(["--home", directory, "unpause"])).stdout).toContain("It goes on")
+    expect((await run(["--home", directory, "gateway", "stop"])).code).toBe(0)
+    expect((await kept.ended).code).toBe(0)
   })
 
   test("warns of a model without its key, and says in its log what it is, what it did and who was refused", async () => {

@@ -17,7 +17,7 @@ import * as SlashCommand from "../../services/conversation/SlashCommand.js"
 import type { Delegation } from "../../services/delegation/Delegation.js"
 import type { Delivery } from "../../services/delivery/Delivery.js"
 import * as Notice from "../../services/delivery/Notice.js"
-import type { Notifier } from "../../services/delivery/Notifier.js"
+import type { NoticeText, Notifier } from "../../services/delivery/Notifier.js"
 import type { Activity } from "../../services/operation/Activity.js"
 import type { Drain } from "../../services/operation/Drain.js"
 import type { Ids } from "../../services/operation/Ids.js"
@@ -42,6 +42,8 @@ export type Mail =
   | { readonly _tag: "Ended"; readonly turnId: string }
   | { readonly _tag: "Stop"; readonly stopped: Deferred.Deferred<boolean> }
   | { readonly _tag: "Shutdown"; readonly done: Deferred.Deferred<void> }
+  /** For the chat of the running turn. */
+  | { readonly _tag: "Tell"; readonly notice: NoticeText }
   /** A pause was lifted: what was held begins. */
   | { readonly _tag: "Unpaused" }
   | { readonly _tag: "Sweep"; readonly now: number }
@@ -473,6 +475,8 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
           return Effect.flatMap(services.pause.current, (paused) =>
             paused === null ? onResume(mail) : Effect.sync(() => held.push(mail))
           )
+        case "Tell":
+          return Effect.suspend(() => (running === null ? Effect.void : tell(running.entry, mail.notice)))
         case "Unpaused":
           return Effect.zipRight(Effect.forEach(held.splice(0), onResume, { discard: true }), next)
         case "Ended":

@@ -18,6 +18,7 @@ import { type Owner, SessionStore } from "../../services/session/SessionStore.js
 import * as Notice from "../../services/delivery/Notice.js"
 import { Pause } from "../../services/operation/Pause.js"
 import * as AgentCommands from "./AgentCommands.js"
+import { Restart } from "../../services/operation/Restart.js"
 import * as JobCommands from "./JobCommands.js"
 
 /** Handled here; the rest needs the actor's state, or changes the transcript. */
@@ -64,6 +65,7 @@ export const make = Effect.gen(function* () {
   const sessions = yield* SessionStore
   const route = yield* ModelRoute
   const pause = yield* Pause
+  const restart = yield* Restart
   const usage = yield* Usage
   const spending = yield* Spending
   const jobs = yield* JobCommands.make
@@ -176,6 +178,14 @@ export const make = Effect.gen(function* () {
           return yield* setHome(entry)
         case "whoami":
           return whoAmI(entry)
+        case "restart":
+          yield* restart.ask({
+            at: yield* Clock.currentTimeMillis,
+            by: senderOf(entry),
+            sessionKey: entry.key,
+            address: addressOf(entry.event.source, null)
+          })
+          return Notice.restartGoing({ restart: true }).text
         case "usage":
           return yield* used(entry)
         case "pause": {

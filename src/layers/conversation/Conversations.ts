@@ -16,6 +16,7 @@ import { Notifier } from "../../services/delivery/Notifier.js"
 import { Activity } from "../../services/operation/Activity.js"
 import { Drain } from "../../services/operation/Drain.js"
 import { Ids } from "../../services/operation/Ids.js"
+import type { Restart } from "../../services/operation/Restart.js"
 import { Pause } from "../../services/operation/Pause.js"
 import { Settings } from "../../services/operation/Settings.js"
 import type { JobDesk } from "../../services/schedule/JobDesk.js"
@@ -119,6 +120,10 @@ const make = Effect.gen(function* () {
           Effect.zipRight(Queue.offer(actor.mailbox, { _tag: "Stop", stopped }), Deferred.await(stopped))
         )
       }),
+    tellRunning: (notice) =>
+      Effect.forEach(actors.values(), (actor) => Queue.offer(actor.mailbox, { _tag: "Tell", notice }), {
+        discard: true
+      }),
     views: Effect.sync(() => [...actors.values()].map((actor) => actor.view())),
     recover: ({ unclean }) =>
       recovery.recover({
@@ -151,6 +156,7 @@ export const layer: Layer.Layer<
   | Ids
   | Drain
   | Pause
+  | Restart
   | Spending
   | Usage
   | Inbox

@@ -1,12 +1,13 @@
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
-import { Effect, Metric } from "effect"
+import { Clock, Effect, Metric } from "effect"
 import { Api } from "../../services/api/Api.js"
 import { ownerOnly } from "../../services/api/Caller.js"
 import { Approvals } from "../../services/approval/Approval.js"
 import { Activity, type ActivityEvent } from "../../services/operation/Activity.js"
 import { Health, type HealthDetail } from "../../services/operation/Health.js"
 import { Pause } from "../../services/operation/Pause.js"
+import { Restart } from "../../services/operation/Restart.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { cookieName } from "./Authentication.js"
 import { EventSender } from "./EventSender.js"
@@ -72,6 +73,7 @@ export const layer = HttpApiBuilder.group(Api, "operation", (handlers) =>
     const activity = yield* Activity
     const sender = yield* EventSender
     const pause = yield* Pause
+    const restart = yield* Restart
     const keyring = Keyring.make((yield* Settings).apiServer.key)
 
     return handlers
@@ -95,6 +97,14 @@ export const layer = HttpApiBuilder.group(Api, "operation", (handlers) =>
         Effect.gen(function* () {
           yield* ownerOnly("the end of a pause")
           return { lifted: yield* pause.lift }
+        }).pipe(answered)
+      )
+      .handle("restart", () =>
+        Effect.gen(function* () {
+          yield* ownerOnly("a restart of the gateway")
+          const at = yield* Clock.currentTimeMillis
+          yield* restart.ask({ at, by: ownerId, sessionKey: "", address: null })
+          return { running: (yield* health.status).work }
         }).pipe(answered)
       )
       .handle("events", ({ request, urlParams }) =>

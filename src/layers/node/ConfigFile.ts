@@ -247,6 +247,8 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
       chatDrainSeconds: 20,
       otherDrainSeconds: 30,
       exitSeconds: 35,
+      restartPatienceSeconds: value(keys.restartPatience),
+      restartNotices: value(keys.restartNotices),
       lockDirectory: value(keys.lockDirectory) ?? home.lockDirectory
     },
     apiServer: {

@@ -1,17 +1,46 @@
 /** How a gateway begins and ends: what an earlier one left behind, its address, and the drain (gateway.md 3.9, decision 25). */
 import { Clock, Effect, Layer } from "effect"
 import process from "node:process"
+import { sameAddress } from "../../fibers/DeliveryOrigin.js"
+import * as Turn from "../../fibers/Turn.js"
 import { ApiServer } from "../../services/api/ApiServer.js"
 import { Conversations } from "../../services/conversation/Conversations.js"
+import { HomeChannels } from "../../services/delivery/HomeChannels.js"
+import * as Notice from "../../services/delivery/Notice.js"
+import { Notifier } from "../../services/delivery/Notifier.js"
 import { Drain, type WorkKind } from "../../services/operation/Drain.js"
 import { GatewayAddress, GatewayAddresses } from "../../services/operation/GatewayAddress.js"
 import { Home } from "../../services/operation/Home.js"
+import { Restart } from "../../services/operation/Restart.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { Scheduler } from "../../services/schedule/Scheduler.js"
 import { version } from "../../services/operation/Version.js"
+import * as ServiceNotify from "../node/ServiceNotify.js"
 import * as Opening from "./Opening.js"
 
 const interruptSeconds = 4
+
+/** Says where a restart was asked for that the gateway is back. */
+const back = Effect.gen(function* () {
+  const notifier = yield* Notifier
+  const request = yield* (yield* Restart).taken
+  if (request === null) return
+  const place = { sessionKey: request.sessionKey, address: request.address, about: `restart:${request.at}` }
+  yield* notifier.tell(place, Notice.restartBack())
+}).pipe(Effect.catchAll((error) => Effect.logWarning("it could not be told that the gateway is back", error)))
+
+/** Tells of a restart as soon as it is asked for: who has something running, and the home channels. */
+const announced = Effect.gen(function* () {
+  const { restartNotices } = (yield* Settings).gateway
+  const request = yield* (yield* Restart).asked
+  if (!restartNotices) return
+  const notice = Notice.restartGoing({ restart: true })
+  yield* (yield* Conversations).tellRunning(notice)
+  const notifier = yield* Notifier
+  for (const home of yield* (yield* HomeChannels).all)
+    if (request.address === null || !sameAddress(home, request.address))
+      yield* notifier.tell({ sessionKey: "", address: home, about: `restart:${request.at}:${home.chatId}` }, notice)
+}).pipe(Effect.catchAll((error) => Effect.logWarning("the restart could not be told", error)))
 
 const begin = Effect.gen(function* () {
   const addresses = yield* GatewayAddresses
@@ -26,6 +55,9 @@ const begin = Effect.gen(function* () {
   const address = new GatewayAddress({ pid: process.pid, url: server.url, version, startedAt, state: "running" })
   yield* addresses.publish(address)
   yield* Opening.open({ unclean: left !== null })
+  yield* back
+  yield* Turn.forkWorker(announced)
+  yield* ServiceNotify.begin
   return address
 })
 

@@ -5,10 +5,13 @@ import process from "node:process"
 import { fileURLToPath } from "node:url"
 import * as StderrLog from "../../layers/terminal/StderrLog.js"
 import { Instant } from "../../services/operation/Instant.js"
+import * as ServiceManager from "../../layers/node/ServiceManager.js"
+import * as StartBrake from "../../layers/node/StartBrake.js"
 import { Ended, failed } from "./failure.js"
 import { Invocation } from "./invocation.js"
 import { answer, moment } from "./output.js"
 import { running } from "./owner.js"
+import * as service from "./service.js"
 
 /** The built page lies beside the folder of the built command. */
 const pageDirectory = fileURLToPath(new URL("../page", import.meta.url))
@@ -28,13 +31,24 @@ const overrides = (options: { readonly [name: string]: Option.Option<string | nu
     Object.entries(options).flatMap(([name, value]) => (Option.isSome(value) ? [[name, String(value.value)]] : []))
   )
 
-const run = (options: { readonly port: Option.Option<number>; readonly host: Option.Option<string> }) =>
+const keep = Options.boolean("keep").pipe(
+  Options.withDescription("Begins again by itself after a restart on request, instead of ending with code 75.")
+)
+
+interface RunOptions {
+  readonly port: Option.Option<number>
+  readonly host: Option.Option<string>
+  readonly keep: boolean
+}
+
+const run = (options: RunOptions) =>
   Effect.gen(function* () {
     const { home, environment, logLevel } = yield* Invocation
     const [gateway, Greeting] = yield* Effect.promise(() =>
       Promise.all([import("../gateway.js"), import("../greeting.js")])
     )
-    const code = yield* gateway.run(
+    yield* StartBrake.hold(home)
+    const once = gateway.run(
       {
         home,
         environment: {
@@ -50,15 +64,20 @@ const run = (options: { readonly port: Option.Option<number>; readonly host: Opt
       },
       (started) => Greeting.say(Greeting.of(started, { environment, terminal: process.stdout.isTTY === true }))
     )
+    const code = yield* Effect.repeat(once, { while: (ended) => options.keep && ended === 75 })
     if (code !== 0) return yield* new Ended({ code, text: null })
   }).pipe(Effect.provide(StderrLog.removed))
 
 /** `hermes gateway` alone runs it, too; what stands before `run` counts unless it is said again. */
-const gateway = Command.make("gateway", { port, host }, run)
+const gateway = Command.make("gateway", { port, host, keep }, run)
 
-const runCommand = Command.make("run", { port, host }, (own) =>
+const runCommand = Command.make("run", { port, host, keep }, (own) =>
   Effect.flatMap(gateway, (outer) =>
-    run({ port: Option.orElse(own.port, () => outer.port), host: Option.orElse(own.host, () => outer.host) })
+    run({
+      port: Option.orElse(own.port, () => outer.port),
+      host: Option.orElse(own.host, () => outer.host),
+      keep: own.keep || outer.keep
+    })
   )
 ).pipe(Command.withDescription("Runs the gateway until SIGINT or SIGTERM, then lets its work end (35 s at most)."))
 
@@ -119,10 +138,15 @@ const stop = Command.make("stop", {}, () =>
     const asked = (yield* gateway.status).gateway.pid
     if (asked !== pid)
       return yield* failed(`the gateway at ${gateway.address.url} is process ${asked}, not ${pid} as its home says`)
-    yield* Effect.try({
-      try: () => process.kill(pid, "SIGTERM"),
-      catch: (error) => failed(`process ${pid} cannot be stopped: ${error instanceof Error ? error.message : error}`)
-    })
+    const { environment, home } = yield* Invocation
+    const looksAfterIt = yield* ServiceManager.looksAfter(environment, home)
+    yield* looksAfterIt
+      ? Effect.mapError(ServiceManager.stop(environment), (error) => failed(error.message))
+      : Effect.try({
+          try: () => process.kill(pid, "SIGTERM"),
+          catch: (error) =>
+            failed(`process ${pid} cannot be stopped: ${error instanceof Error ? error.message : String(error)}`)
+        })
     const deadline = (yield* Clock.currentTimeMillis) + stopPatienceMillis
     while (isAlive(pid)) {
       if ((yield* Clock.currentTimeMillis) > deadline)
@@ -135,5 +159,5 @@ const stop = Command.make("stop", {}, () =>
 
 export const command = gateway.pipe(
   Command.withDescription("The gateway itself; `hermes gateway` alone runs it."),
-  Command.withSubcommands([runCommand, status, stop])
+  Command.withSubcommands([runCommand, status, stop, service.restart, service.install, service.uninstall])
 )

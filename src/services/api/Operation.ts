@@ -3,7 +3,7 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { Schema } from "effect"
-import { GatewayStatus, HealthBrief, HealthDetail } from "../operation/Health.js"
+import { GatewayStatus, HealthBrief, HealthDetail, WorkCounts } from "../operation/Health.js"
 import { Authentication } from "./Caller.js"
 import { answersWithEvents } from "./EventStream.js"
 import { Instant } from "../operation/Instant.js"
@@ -46,6 +46,14 @@ export const Operation = HttpApiGroup.make("operation")
     HttpApiEndpoint.post("unpause", "/api/unpause")
       .addSuccess(Schema.Struct({ lifted: Schema.Boolean }))
       .annotate(OpenApi.Summary, "Begins again; refused to what was started inside a turn")
+  )
+  .add(
+    HttpApiEndpoint.post("restart", "/api/restart")
+      .addSuccess(Schema.Struct({ running: WorkCounts }))
+      .annotate(
+        OpenApi.Summary,
+        "Ends the process with code 75 when what runs has ended; refused to what was started inside a turn"
+      )
   )
   .add(
     HttpApiEndpoint.get("events", "/api/events")

@@ -100,6 +100,13 @@ export const commands = [
     busy: "dispatch"
   },
   { name: "unpause", aliases: [], usage: "/unpause", help: "begin again, first with what waited", busy: "dispatch" },
+  {
+    name: "restart",
+    aliases: [],
+    usage: "/restart",
+    help: "start the gateway again when what runs has ended",
+    busy: "dispatch"
+  },
   { name: "usage", aliases: [], usage: "/usage", help: "tokens and cost, here and today", busy: "dispatch" },
   { name: "whoami", aliases: [], usage: "/whoami", help: "who you are to me", busy: "dispatch" },
   { name: "start", aliases: [], usage: "/start", help: "", busy: "dispatch", silent: true }

@@ -333,6 +333,20 @@ export const keys = {
     fallback: false,
     doc: "no outline by rule when the model cannot write the summary"
   }),
+  restartPatience: key({
+    path: "agent.restart_after_turn_timeout",
+    schema: Seconds,
+    fallback: 1800,
+    doc: "seconds that a restart on request waits for what runs",
+    example: "1800"
+  }),
+  restartNotices: key({
+    path: "display.gateway_restart_notification",
+    schema: Switch,
+    fallback: true,
+    doc: "tell home channels and chats with running work of a restart",
+    example: "true"
+  }),
   disabledToolsets: key({
     path: "agent.disabled_toolsets",
     schema: Names,

@@ -139,6 +139,10 @@ export interface SettingsShape {
     readonly chatDrainSeconds: number
     readonly otherDrainSeconds: number
     readonly exitSeconds: number
+    /** How long a restart on request waits for what runs. */
+    readonly restartPatienceSeconds: number
+    /** Tell home channels and running chats of a restart? */
+    readonly restartNotices: boolean
     readonly lockDirectory: string
   }
   readonly apiServer: {

@@ -15,6 +15,7 @@ import * as TargetResolverLayer from "../../../src/layers/delivery/TargetResolve
 import * as Server from "../../../src/layers/http/Server.js"
 import * as IdsLayer from "../../../src/layers/node/Ids.js"
 import * as ActivityLayer from "../../../src/layers/operation/Activity.js"
+import * as RestartLayer from "../../../src/layers/sqlite/Restart.js"
 import * as SpendingLayer from "../../../src/layers/agent/Spending.js"
 import * as UsageLayer from "../../../src/layers/sqlite/Usage.js"
 import * as PauseLayer from "../../../src/layers/sqlite/Pause.js"
@@ -202,6 +203,7 @@ const conversations = Layer.effect(
       release: () => Effect.void,
       resume: () => Effect.void,
       stop: (key) => Effect.sync(() => play.stopped.push(key) > 0),
+      tellRunning: () => Effect.void,
       views: Effect.succeed([]),
       recover: () => Effect.succeed({ resumed: 0, begun: 0, suspended: 0 }),
       interruptAll: Effect.void
@@ -314,7 +316,7 @@ const base = (changes: Partial<SettingsShape["apiServer"]>) =>
     theatre,
     stores,
     ActivityLayer.layer,
-    DrainLayer.layer,
+    RestartLayer.layer.pipe(Layer.provideMerge(DrainLayer.layer), Layer.provide(stores)),
     Registry.layer,
     SpendingLayer.layer.pipe(Layer.provideMerge(UsageLayer.layer), Layer.provide(stores)),
     Layer.succeed(Redactor, redactor([])),

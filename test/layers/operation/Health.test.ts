@@ -17,7 +17,8 @@ const conversations = Layer.succeed(
     release: () => Effect.void,
     resume: () => Effect.void,
     stop: () => Effect.succeed(false),
-    views: Effect.succeed([{ sessionKey: "k", phase: "running", turnId: "t", startedAt: 5, queued: 2 }]),
+    tellRunning: () => Effect.void,
+  views: Effect.succeed([{ sessionKey: "k", phase: "running", turnId: "t", startedAt: 5, queued: 2 }]),
     recover: () => Effect.succeed({ resumed: 0, begun: 0, suspended: 0 }),
     interruptAll: Effect.void
   })
