@@ -247,6 +247,8 @@ export const turnPlaces = [
 export const processPlaces = [
   /^src\/layers\/node\/process\//,
   /^src\/layers\/node\/CareProcess\.ts$/,
+  // the service manager and its word to systemd: of the machine, in nobody's turn
+  /^src\/layers\/node\/service\//,
   /^src\/layers\/sqlite\/Checkpointer\.ts$/
 ]
 

@@ -15,7 +15,7 @@ import { Restart } from "../../services/operation/Restart.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { Scheduler } from "../../services/schedule/Scheduler.js"
 import { version } from "../../services/operation/Version.js"
-import * as ServiceNotify from "../node/ServiceNotify.js"
+import * as ServiceNotify from "../node/service/Notify.js"
 import * as Opening from "./Opening.js"
 
 const interruptSeconds = 4

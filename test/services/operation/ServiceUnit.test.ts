@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { pauseSeconds } from "../../../src/layers/node/StartBrake.js"
-import { placeOf } from "../../../src/layers/node/ServiceManager.js"
+import { pauseSeconds } from "../../../src/layers/node/service/StartBrake.js"
+import { placeOf } from "../../../src/layers/node/service/Manager.js"
 import * as ServiceUnit from "../../../src/services/operation/ServiceUnit.js"
 
 const unit = {

@@ -2,7 +2,7 @@
 import { Clock, Effect, Schema } from "effect"
 import { readFileSync, writeFileSync } from "node:fs"
 import path from "node:path"
-import { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
+import { AmbientEnvironment } from "../../../fibers/AmbientEnvironment.js"
 
 const windowMillis = 120_000
 const mostStarts = 5

@@ -4,8 +4,8 @@ import { execFile } from "node:child_process"
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import path from "node:path"
 import process from "node:process"
-import type { Environment } from "../../fibers/AmbientEnvironment.js"
-import * as ServiceUnit from "../../services/operation/ServiceUnit.js"
+import type { Environment } from "../../../fibers/AmbientEnvironment.js"
+import * as ServiceUnit from "../../../services/operation/ServiceUnit.js"
 
 /** The service manager said no, or is not there. */
 export class ServiceRefused extends Schema.TaggedError<ServiceRefused>()("ServiceRefused", {

@@ -1,8 +1,8 @@
 /** Tells systemd that the gateway is ready, and that it is alive, where systemd asks for it (gateway.md 3.9). */
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
-import { AmbientEnvironment, type Environment } from "../../fibers/AmbientEnvironment.js"
-import * as Turn from "../../fibers/Turn.js"
+import { AmbientEnvironment, type Environment } from "../../../fibers/AmbientEnvironment.js"
+import * as Turn from "../../../fibers/Turn.js"
 
 const patienceMillis = 10_000
 
