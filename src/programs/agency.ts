@@ -23,6 +23,7 @@ import * as Notifier from "../layers/delivery/Notifier.js"
 import * as Redactor from "../layers/delivery/Redactor.js"
 import * as TargetResolver from "../layers/delivery/TargetResolver.js"
 import * as MemoryFiles from "../layers/node/MemoryFiles.js"
+import * as Processes from "../layers/node/Processes.js"
 import * as Shell from "../layers/node/Shell.js"
 import * as Activity from "../layers/operation/Activity.js"
 import * as Drain from "../layers/operation/Drain.js"
@@ -40,7 +41,9 @@ const agent = tools.pipe(
   Layer.provideMerge(Delegation.layer),
   Layer.provideMerge(Agent.layer),
   Layer.provideMerge(Layer.mergeAll(Toolbox.layer, Prompt.layer, Compaction.layer)),
-  Layer.provideMerge(Layer.mergeAll(ToolRegistry.layer, Shell.layer, MemoryFiles.layer, Spending.layer))
+  Layer.provideMerge(
+    Layer.mergeAll(ToolRegistry.layer, Shell.layer, Processes.layer, MemoryFiles.layer, Spending.layer)
+  )
 )
 
 /** How words reach people, and how people are asked. */

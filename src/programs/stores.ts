@@ -8,6 +8,7 @@ import * as Incidents from "../layers/sqlite/Incidents.js"
 import * as JobStore from "../layers/sqlite/JobStore.js"
 import * as Notepad from "../layers/sqlite/Notepad.js"
 import * as Occurrences from "../layers/sqlite/Occurrences.js"
+import * as ProcessStore from "../layers/sqlite/ProcessStore.js"
 import * as Responses from "../layers/sqlite/Responses.js"
 import * as GatewayAddress from "../layers/sqlite/GatewayAddress.js"
 import * as HomeChannels from "../layers/sqlite/HomeChannels.js"
@@ -36,6 +37,7 @@ export const stores = Layer.mergeAll(
   TodoStore.layer,
   ApprovalStore.layer,
   DelegationStore.layer,
+  ProcessStore.layer,
   Outbox.layer,
   HomeChannels.layer,
   ChannelDirectory.layer,

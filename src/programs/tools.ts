@@ -4,6 +4,7 @@ import * as cronjob from "../layers/tools/cronjob.js"
 import * as delegateTask from "../layers/tools/delegateTask.js"
 import * as memory from "../layers/tools/memory.js"
 import * as patch from "../layers/tools/patch.js"
+import * as process from "../layers/tools/process.js"
 import * as readFile from "../layers/tools/readFile.js"
 import * as searchFiles from "../layers/tools/searchFiles.js"
 import * as sendMessage from "../layers/tools/sendMessage.js"
@@ -14,6 +15,7 @@ import * as writeFile from "../layers/tools/writeFile.js"
 
 export const tools = Layer.mergeAll(
   terminal.layer,
+  process.layer,
   readFile.layer,
   writeFile.layer,
   patch.layer,

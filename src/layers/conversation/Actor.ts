@@ -26,6 +26,7 @@ import type { BusyMode, SettingsShape } from "../../services/operation/Settings.
 import type { Session } from "../../services/session/Session.js"
 import type { Compaction } from "../../services/session/Compaction.js"
 import type { SessionKey } from "../../services/session/SessionKey.js"
+import type { Processes } from "../../services/shell/Process.js"
 import type { SessionStore } from "../../services/session/SessionStore.js"
 import type { Database } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
@@ -74,6 +75,7 @@ export interface ActorServices {
   readonly sessions: typeof SessionStore.Service
   readonly approvals: typeof Approvals.Service
   readonly delegation: typeof Delegation.Service
+  readonly processes: typeof Processes.Service
   readonly delivery: typeof Delivery.Service
   readonly notifier: typeof Notifier.Service
   readonly activity: typeof Activity.Service
@@ -94,6 +96,18 @@ export interface Actor {
 }
 
 const idleMillis = 60_000
+
+interface Stopped {
+  /** A turn, or helpers behind the conversation. */
+  readonly work: boolean
+  /** Commands that ran in the background. */
+  readonly processes: number
+}
+
+const stopped = ({ processes, work }: Stopped): string => {
+  if (processes === 0) return work ? "Stopped." : "Nothing was running."
+  return `Stopped${processes === 1 ? ", and a command in the background was ended." : `, and ${processes} commands in the background were ended.`}`
+}
 
 export const make = (key: SessionKey, services: ActorServices, retire: (actor: Actor) => void): Effect.Effect<Actor> =>
   Effect.gen(function* () {
@@ -237,13 +251,13 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
       )
 
     /** Ends the running turn and what works behind the conversation, and forgets what waits. */
-    const stop: Effect.Effect<boolean, StateError> = Effect.suspend(() => {
+    const stop: Effect.Effect<Stopped, StateError> = Effect.suspend(() => {
       const run = running
       const waiting = [...(run?.steering.splice(0) ?? []), ...pending.splice(0), ...deferred.splice(0)]
       return drop(waiting).pipe(
         Effect.zipRight(run === null ? Effect.void : interrupt(run)),
-        Effect.zipRight(services.delegation.stopBehind(key)),
-        Effect.map((behind) => run !== null || behind > 0)
+        Effect.zipRight(Effect.all([services.delegation.stopBehind(key), services.processes.endAll(key)])),
+        Effect.map(([behind, processes]) => ({ work: run !== null || behind > 0, processes }))
       )
     })
 
@@ -384,7 +398,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
           return yield* freed(entry, Notice.busyCommand({ command: name }).text)
         switch (name) {
           case "stop":
-            return yield* freed(entry, (yield* stop) ? "Stopped." : "Nothing was running.")
+            return yield* freed(entry, stopped(yield* stop))
           case "new":
             return yield* freed(entry, yield* fresh(entry, args))
           case "resume":
@@ -482,7 +496,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         case "Ended":
           return onEnded(mail.turnId)
         case "Stop":
-          return Effect.flatMap(stop, (was) => Deferred.succeed(mail.stopped, was))
+          return Effect.flatMap(stop, (was) => Deferred.succeed(mail.stopped, was.work || was.processes > 0))
         case "Shutdown":
           return Effect.suspend(() => {
             shutdown = mail.done

@@ -22,6 +22,7 @@ import { Settings } from "../../services/operation/Settings.js"
 import type { JobDesk } from "../../services/schedule/JobDesk.js"
 import { Compaction } from "../../services/session/Compaction.js"
 import { type SessionKey } from "../../services/session/SessionKey.js"
+import { Processes } from "../../services/shell/Process.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
 import { Transcript } from "../../services/session/Transcript.js"
 import { Database } from "../../services/state/Database.js"
@@ -46,6 +47,7 @@ const make = Effect.gen(function* () {
     sessions: yield* SessionStore,
     approvals: yield* Approvals,
     delegation: yield* Delegation,
+    processes: yield* Processes,
     delivery: yield* Delivery,
     notifier: yield* Notifier,
     activity: yield* Activity,
@@ -164,6 +166,7 @@ export const layer: Layer.Layer<
   | SessionStore
   | Approvals
   | Delegation
+  | Processes
   | Delivery
   | Notifier
   | Activity

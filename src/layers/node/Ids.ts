@@ -10,7 +10,8 @@ const prefixes: { readonly [K in IdKind]: string } = {
   delegation: "dlg",
   lease: "lse",
   call: "call",
-  file: "fil"
+  file: "fil",
+  process: "prc"
 }
 
 /** Crockford's 32 digits in the order of their characters, so that ids sort as text. */

@@ -13,6 +13,7 @@ import { storyIndexes } from "./migrations/0021_story_indexes.js"
 import { grants } from "./migrations/0030_grants.js"
 import { media } from "./migrations/0036_media.js"
 import { todos } from "./migrations/0040_todos.js"
+import { processes } from "./migrations/0045_processes.js"
 import { internalEvents } from "./migrations/0050_internal_events.js"
 import { usageDays } from "./migrations/0055_usage_days.js"
 
@@ -29,6 +30,7 @@ const migrations = {
   "0030_grants": grants,
   "0036_media": media,
   "0040_todos": todos,
+  "0045_processes": processes,
   "0050_internal_events": internalEvents,
   "0055_usage_days": usageDays
 }

@@ -40,6 +40,9 @@ const steps = (before: number) => {
     (sql: SqlClient.SqlClient) => sql`DELETE FROM internal_events WHERE (kind, cause_id) IN (
       SELECT kind, cause_id FROM internal_events WHERE settled_at IS NOT NULL AND settled_at < ${before}
         ORDER BY settled_at LIMIT ${rowsAtOnce}) RETURNING 1`,
+    (sql: SqlClient.SqlClient) => sql`DELETE FROM processes WHERE id IN (
+      SELECT id FROM processes WHERE id < ${olderThan("process")} AND ended_at < ${before}
+        ORDER BY id LIMIT ${rowsAtOnce}) RETURNING 1`,
     (sql: SqlClient.SqlClient) => sql`DELETE FROM delegations WHERE id IN (
       SELECT id FROM delegations WHERE id < ${olderThan("delegation")} AND ended_at < ${before}
         ORDER BY id LIMIT ${rowsAtOnce}) RETURNING 1`,

@@ -76,7 +76,7 @@ const decode = (bytes: Uint8Array): string => new TextDecoder("utf-8").decode(by
 const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80
 
 /** Where the last whole character ends. */
-const wholeEnd = (bytes: Uint8Array): number => {
+export const wholeEnd = (bytes: Uint8Array): number => {
   let start = bytes.length - 1
   while (start > 0 && bytes.length - start < 4 && isContinuation(bytes[start])) start -= 1
   const lead = bytes[start] ?? 0
@@ -85,7 +85,7 @@ const wholeEnd = (bytes: Uint8Array): number => {
 }
 
 /** Where the first whole character begins. */
-const wholeStart = (bytes: Uint8Array): number => {
+export const wholeStart = (bytes: Uint8Array): number => {
   let start = 0
   while (start < 3 && isContinuation(bytes[start])) start += 1
   return start

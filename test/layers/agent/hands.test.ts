@@ -17,6 +17,7 @@ import * as ApprovalStoreLayer from "../../../src/layers/sqlite/ApprovalStore.js
 import * as terminal from "../../../src/layers/tools/terminal.js"
 import { Toolbox, type ToolResult } from "../../../src/services/agent/Toolbox.js"
 import { Approvals } from "../../../src/services/approval/Approval.js"
+import { Processes } from "../../../src/services/shell/Process.js"
 import { layerMemory } from "../sqlite/temporary.js"
 import { activity, ambient, files, ids, redactor, settings, settingsLayer, turn } from "../support/hands.js"
 import { Post, post } from "../support/post.js"
@@ -40,7 +41,7 @@ const outside = Layer.mergeAll(
 )
 
 const hands = Layer.provideMerge(terminal.layer, ToolboxLayer.layer).pipe(
-  Layer.provideMerge(Layer.mergeAll(ShellLayer.layer, CommandJudgeLayer.layer, ApprovalsLayer.layer)),
+  Layer.provideMerge(Layer.mergeAll(ShellLayer.layer, Layer.mock(Processes, {}), CommandJudgeLayer.layer, ApprovalsLayer.layer)),
   Layer.provideMerge(ApprovalStoreLayer.layer),
   Layer.provideMerge(outside)
 )

@@ -30,7 +30,7 @@ export interface Child {
 }
 
 /** A value that comes once, for any number of waiting fibers. */
-class Once<A> {
+export class Once<A> {
   value: { readonly is: A } | null = null
   readonly #waiting = new Set<(value: A) => void>()
 

@@ -72,6 +72,19 @@ const fromPs = Effect.async<ReadonlyArray<Entry>>((resume) => {
 /** Every living process; those that ended but were not collected are left out. */
 export const list: Effect.Effect<ReadonlyArray<Entry>> = hasProc ? fromProc : fromPs
 
+/** A living process by its pid; null when there is none. */
+export const find = (pid: number): Effect.Effect<Entry | null> =>
+  hasProc
+    ? Effect.sync(() => {
+        const stat = read(`/proc/${pid}/stat`)
+        return stat === null ? null : parseStat(pid, stat.toString("latin1"))
+      })
+    : Effect.map(list, (entries) => entries.find((entry) => entry.pid === pid) ?? null)
+
+/** The first process that was started with this text in its environment and leads its group; null where that cannot be seen. */
+export const carrying = (text: string): Effect.Effect<Entry | null> =>
+  Effect.map(list, (entries) => entries.find((entry) => entry.group === entry.pid && carries(entry.pid, text)) ?? null)
+
 /** Does the process carry this text in the environment that it was started with? False where that cannot be seen. */
 export const carries = (pid: number, text: string): boolean =>
   hasProc && (read(`/proc/${pid}/environ`)?.includes(text) ?? false)
