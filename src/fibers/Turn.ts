@@ -282,7 +282,7 @@ export interface Runner<R> {
 
 const makeRunner = <R>(
   runtime: Runtime.Runtime<R>,
-  wrap: <A, E>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  wrap: <A, E>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R> = (self) => self
 ): Runner<R> => ({
   fork: (self) => opaque(Runtime.runFork(runtime)(wrap(self))),
   exit: (self) => Runtime.runPromiseExit(runtime)(wrap(self))
@@ -325,8 +325,9 @@ export const workerRunner = <R = never>(): Effect.Effect<
   never,
   Exclude<R, CurrentTurn>
 > =>
+  // The runtime was taken outside of any turn, so each fiber begins there.
   Effect.map(leave.detached(Effect.runtime<Exclude<R, CurrentTurn>>()), (runtime) =>
-    makeRunner<Exclude<R, CurrentTurn>>(runtime, (self) => leave.detached(self))
+    makeRunner<Exclude<R, CurrentTurn>>(runtime)
   )
 
 /**

@@ -4,7 +4,8 @@ type Entry = Parameters<typeof FiberRefs.updateManyAs>[1]["entries"][number]
 
 /** A ref and the value that it is to have for a while. */
 export interface Binding {
-  readonly entry: (fiber: FiberId.Single) => Entry
+  /** Null where it has that value already: most of what a worker leaves behind it never had. */
+  readonly entry: (fiber: FiberId.Single, refs: FiberRefs.FiberRefs) => Entry | null
   /** The same ref with the value that it has in `refs`. */
   readonly before: (refs: FiberRefs.FiberRefs) => Binding
 }
@@ -12,12 +13,20 @@ export interface Binding {
 type Bindings = readonly [Binding, ...ReadonlyArray<Binding>]
 
 export const binding = <A>(ref: FiberRef.FiberRef<A>, value: A): Binding => ({
-  entry: (fiber) => [ref, [[fiber, value]]],
+  entry: (fiber, refs) => (FiberRefs.getOrDefault(refs, ref) === value ? null : [ref, [[fiber, value]]]),
   before: (refs) => binding(ref, FiberRefs.getOrDefault(refs, ref))
 })
 
-const bound = (fiber: FiberId.Single, refs: FiberRefs.FiberRefs, [first, ...rest]: Bindings): FiberRefs.FiberRefs =>
-  FiberRefs.updateManyAs(refs, { entries: [first.entry(fiber), ...rest.map((one) => one.entry(fiber))] })
+/** The same refs where nothing changes. */
+const bound = (fiber: FiberId.Single, refs: FiberRefs.FiberRefs, bindings: ReadonlyArray<Binding>) => {
+  const entries: Array<Entry> = []
+  for (const one of bindings) {
+    const entry = one.entry(fiber, refs)
+    if (entry !== null) entries.push(entry)
+  }
+  const [first, ...rest] = entries
+  return first === undefined ? refs : FiberRefs.updateManyAs(refs, { entries: [first, ...rest] })
+}
 
 /**
  * Binds several refs for as long as `self` runs: what `Effect.locally` does for one. The fiber's refs are copied once
@@ -28,7 +37,6 @@ export const locallyAll =
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     // Nothing can interrupt between the binding and what undoes it.
     Effect.uninterruptibleMask((restore) => {
-      const [first, ...rest] = bindings
       let before = FiberRefs.empty()
       let during = before
       const bind = Effect.updateFiberRefs((fiber, refs) => {
@@ -37,7 +45,13 @@ export const locallyAll =
         return during
       })
       const undo = Effect.updateFiberRefs((fiber, refs) =>
-        refs === during ? before : bound(fiber, refs, [first.before(before), ...rest.map((one) => one.before(before))])
+        refs === during
+          ? before
+          : bound(
+              fiber,
+              refs,
+              bindings.map((one) => one.before(before))
+            )
       )
       return Effect.flatMap(bind, () =>
         Effect.matchCauseEffect(restore(self), {

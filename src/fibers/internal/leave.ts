@@ -1,5 +1,5 @@
 import { SqlClient } from "@effect/sql"
-import { Chunk, Context, Effect, FiberRef, HashMap, List, Option, Tracer } from "effect"
+import { Chunk, Context, Effect, FiberRef, FiberRefs, HashMap, List, Option, Tracer } from "effect"
 import * as CronMarker from "../CronMarker.js"
 import * as DeliveryOrigin from "../DeliveryOrigin.js"
 import * as Field from "../Field.js"
@@ -16,7 +16,12 @@ export type Detachable<A, E, R> = [CurrentTurn] extends [R] ? Refused : Effect.E
 /** The same for something that only names its needs. */
 export type DetachableNeeds<R> = [CurrentTurn] extends [R] ? Refused : unknown
 
-const omitTurn = Context.omit(CurrentTurn, Tracer.ParentSpan, SqlClient.TransactionConnection)
+const turnTags = [CurrentTurn, Tracer.ParentSpan, SqlClient.TransactionConnection] as const
+const withoutTurn = Context.omit(...turnTags)
+
+/** The same environment where there is no turn in it: a copy of all its services costs more than what asked for it. */
+const omitTurn = (context: Context.Context<never>): Context.Context<never> =>
+  turnTags.some((tag) => context.unsafeMap.has(tag.key)) ? withoutTurn(context) : context
 
 /** What a turn has put on its log lines, spans and metrics goes as well: it would name the turn in another's record. */
 const unmarked = [
@@ -24,7 +29,7 @@ const unmarked = [
   binding(FiberRef.currentLogSpan, List.empty()),
   binding(FiberRef.currentTracerSpanAnnotations, HashMap.empty()),
   binding(FiberRef.currentTracerSpanLinks, Chunk.empty()),
-  binding(FiberRef.currentMetricLabels, [])
+  binding(FiberRef.currentMetricLabels, FiberRefs.getOrDefault(FiberRefs.empty(), FiberRef.currentMetricLabels))
 ]
 
 /** Leaves the turn and has these facts instead. */
