@@ -1,5 +1,6 @@
 /** Carries rows to their chat, one chat's in order, and settles each. What has been begun goes on without whoever asked. */
 import { Clock, Effect, type Scope } from "effect"
+import * as Deadlines from "../../fibers/Deadlines.js"
 import * as Turn from "../../fibers/Turn.js"
 import type { Address } from "../../fibers/DeliveryOrigin.js"
 import type { Button } from "../../services/adapter/Adapter.js"
@@ -13,7 +14,7 @@ import type { StateError } from "../../services/state/StateError.js"
 import type { Holds } from "./Holds.js"
 import * as Lanes from "./Lanes.js"
 import type { Ending, Ledger } from "./Ledger.js"
-import { type Outcome, transmit } from "./Transmission.js"
+import { type Bounded, makeBounded, type Outcome, transmit } from "./Transmission.js"
 
 /** Messages that may wait for one chat at a time; what comes on top is written down and sent later. */
 const laneCapacity = 256
@@ -26,6 +27,7 @@ export const laneOf = (address: Address): string => `${address.platform}\n${addr
 
 export interface Courier {
   readonly lanes: Lanes.Lanes
+  readonly bounded: Bounded
   readonly dispatch: (
     rows: ReadonlyArray<DeliveryRow>,
     buttons: ReadonlyArray<Button>,
@@ -74,6 +76,7 @@ export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Serv
     const outbox = yield* Outbox
     const registry = yield* AdapterRegistry
     const lanes = yield* Lanes.make(laneCapacity)
+    const bounded = makeBounded(yield* Deadlines.make)
 
     const apart = <A, E>(self: Effect.Effect<A, E>): Effect.Effect<Turn.TurnFiber<A, E>> =>
       Turn.forkApart(scope)(Effect.interruptible(self))
@@ -81,7 +84,7 @@ export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Serv
     const carry = (row: DeliveryRow, buttons: ReadonlyArray<Button>): Effect.Effect<Outcome> =>
       Effect.gen(function* () {
         const adapter = yield* registry.get(row.address.platform)
-        if (adapter !== null) return yield* transmit(adapter, files, row, buttons)
+        if (adapter !== null) return yield* transmit(bounded, adapter, files, row, buttons)
         const now = yield* Clock.currentTimeMillis
         return {
           _tag: "Waits",
@@ -195,6 +198,7 @@ export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Serv
 
     return {
       lanes,
+      bounded,
       carry,
       apart,
       dispatch: (rows, buttons, along) => Effect.flatMap(apart(dispatch(rows, buttons, along)), Turn.result)

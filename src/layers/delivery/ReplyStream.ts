@@ -16,7 +16,6 @@ import { Database } from "../../services/state/Database.js"
 import { type Courier, laneOf } from "./Courier.js"
 import type { Holds } from "./Holds.js"
 import type { Ending, Ledger } from "./Ledger.js"
-import { bounded } from "./Transmission.js"
 
 /** A reply that is complete by then is one ordinary message. */
 const quietMillis = 800
@@ -121,7 +120,7 @@ export const make = (ledger: Ledger, courier: Courier, holds: Holds) =>
             const [row] = yield* database.write("delivery.stream", ledger.insert([opening.row(text, suffix)]))
             if (row === undefined) return
             const message = { address, text, deliveryId: row.id, transcriptId: null, buttons: [] }
-            const sent = yield* Effect.either(bounded(adapter.platform, adapter.send(message)))
+            const sent = yield* Effect.either(courier.bounded(adapter.platform, adapter.send(message)))
             if (sent._tag === "Left") {
               const _tag = sent.left._tag === "SendUncertain" ? "Unknown" : "Failed"
               return yield* giveUp(row, { _tag, reason: sent.left.message })
@@ -140,14 +139,16 @@ export const make = (ledger: Ledger, courier: Courier, holds: Holds) =>
           )
 
         const grow = (message: Shown, text: string, final: boolean): Effect.Effect<void> =>
-          bounded(adapter.platform, adapter.edit(address, message.platformMessageId, text, { final }), editBound).pipe(
-            Effect.zipRight(
-              Effect.sync(() => {
-                shown = { ...message, text, row: new DeliveryRow({ ...message.row, text }) }
-              })
-            ),
-            Effect.catchAll(strike)
-          )
+          courier
+            .bounded(adapter.platform, adapter.edit(address, message.platformMessageId, text, { final }), editBound)
+            .pipe(
+              Effect.zipRight(
+                Effect.sync(() => {
+                  shown = { ...message, text, row: new DeliveryRow({ ...message.row, text }) }
+                })
+              ),
+              Effect.catchAll(strike)
+            )
 
         /** The first message takes its place in the chat's line; an edit moves nothing and needs none. */
         const show = (text: string): Effect.Effect<void> =>

@@ -3,6 +3,7 @@
  * nothing can have arrived; whatever is in doubt stays in doubt.
  */
 import { Clock, Duration, Effect, Random } from "effect"
+import type { Deadlines } from "../../fibers/Deadlines.js"
 import {
   type Adapter,
   type Button,
@@ -43,25 +44,38 @@ const refusedForm: ReadonlySet<string> = new Set(["bad_request", "too_long"])
 /** What is kept, in UTF-16 units, of a text that was refused in its full form (gateway.md 3.8). */
 const plainLength = 3_500
 
-/** Bounded; what an adapter throws instead of saying it is in doubt, because the bytes may have left. */
-export const bounded = <A>(
+/** One call of an adapter, bounded; what it throws instead of saying it is in doubt, because the bytes may have left. */
+export type Bounded = <A>(
   platform: string,
   call: Effect.Effect<A, SendError>,
-  duration: Duration.Duration = sendBound
-): Effect.Effect<A, SendError> =>
-  call.pipe(
-    Effect.catchAllDefect((defect) =>
-      Effect.zipRight(
-        Effect.logError("an adapter broke", defect),
-        new SendUncertain({ platform, detail: "its adapter broke; see the log" })
-      )
-    ),
-    Effect.disconnect,
-    Effect.timeoutFail({
-      duration,
-      onTimeout: () => new SendUncertain({ platform, detail: `no answer within ${Duration.toSeconds(duration)} s` })
-    })
-  )
+  duration?: Duration.Duration
+) => Effect.Effect<A, SendError>
+
+export const makeBounded =
+  (deadlines: Deadlines): Bounded =>
+  (platform, call, duration = sendBound) =>
+    deadlines.within(Duration.toMillis(duration))(
+      Effect.catchAllDefect(call, (defect) =>
+        Effect.zipRight(
+          Effect.logError("an adapter broke", defect),
+          new SendUncertain({ platform, detail: "its adapter broke; see the log" })
+        )
+      ),
+      () => new SendUncertain({ platform, detail: `no answer within ${Duration.toSeconds(duration)} s` })
+    )
+
+/** What of an adapter carries a row, each call bounded. */
+type Way = Pick<Adapter, "platform" | "capabilities" | "send" | "edit">
+
+const wayOf = (adapter: Adapter, bounded: Bounded, row: DeliveryRow): Way => {
+  const bound = row.media.length > 0 ? uploadBound : sendBound
+  return {
+    platform: adapter.platform,
+    capabilities: adapter.capabilities,
+    send: (message) => bounded(adapter.platform, adapter.send(message), bound),
+    edit: (...edit) => bounded(adapter.platform, adapter.edit(...edit), bound)
+  }
+}
 
 type Result<A> =
   | { readonly _tag: "Done"; readonly value: A }
@@ -70,13 +84,12 @@ type Result<A> =
 
 /** Calls until it is done or known why not. `idempotent`: a call in doubt may be made again. */
 const persistently = <A>(
-  platform: string,
   row: DeliveryRow,
   idempotent: boolean,
   call: Effect.Effect<A, SendError>
 ): Effect.Effect<Result<A>> => {
   const go = (retry: number): Effect.Effect<Result<A>> =>
-    Effect.matchEffect(bounded(platform, call, row.media.length > 0 ? uploadBound : sendBound), {
+    Effect.matchEffect(call, {
       onSuccess: (value) => Effect.succeed<Result<A>>({ _tag: "Done", value }),
       onFailure: (error) => (error._tag === "SendRefused" ? refused(error) : again(error, retry))
     })
@@ -108,7 +121,7 @@ const cut = (text: string, length: number): string => {
 }
 
 /** Read when it is sent, and looked at once more then. */
-const filesOf = (adapter: Adapter, files: typeof MediaFiles.Service, row: DeliveryRow): ReadonlyArray<OutboundFile> =>
+const filesOf = (adapter: Way, files: typeof MediaFiles.Service, row: DeliveryRow): ReadonlyArray<OutboundFile> =>
   row.media.map((file) => ({
     ...file,
     content: Effect.mapError(
@@ -118,7 +131,7 @@ const filesOf = (adapter: Adapter, files: typeof MediaFiles.Service, row: Delive
   }))
 
 const sendPiece = (
-  adapter: Adapter,
+  adapter: Way,
   row: DeliveryRow,
   text: string,
   files: ReadonlyArray<OutboundFile>,
@@ -132,21 +145,19 @@ const sendPiece = (
     buttons: adapter.capabilities.buttons ? buttons : [],
     ...(files.length === 0 ? {} : { files })
   }
-  return Effect.flatMap(persistently(adapter.platform, row, false, adapter.send(message)), (first) => {
+  return Effect.flatMap(persistently(row, false, adapter.send(message)), (first) => {
     if (first._tag !== "Refused" || !refusedForm.has(first.code) || files.length > 0) return Effect.succeed(first)
     const plain = cut(text, plainLength)
-    return Effect.map(
-      persistently(adapter.platform, row, false, adapter.send({ ...message, text: plain, plain: true })),
-      (second) =>
-        second._tag === "Done"
-          ? {
-              ...second,
-              value: {
-                ...second.value,
-                note: `sent ${plain === text ? "" : `cut to ${plainLength} characters and `}as plain text: ${first.reason}`
-              }
+    return Effect.map(persistently(row, false, adapter.send({ ...message, text: plain, plain: true })), (second) =>
+      second._tag === "Done"
+        ? {
+            ...second,
+            value: {
+              ...second.value,
+              note: `sent ${plain === text ? "" : `cut to ${plainLength} characters and `}as plain text: ${first.reason}`
             }
-          : second
+          }
+        : second
     )
   })
 }
@@ -157,18 +168,18 @@ const outcomeOf = (
   result._tag === "Refused" ? { _tag: "Failed", reason: result.reason } : result
 
 /** Where the platform names no message, the transcript row is the proof (decision 22). */
-const proof = (adapter: Adapter, row: DeliveryRow, platformMessageId: string | null): string | null =>
+const proof = (adapter: Way, row: DeliveryRow, platformMessageId: string | null): string | null =>
   platformMessageId ?? (adapter.capabilities.platformIds || row.transcriptId === null ? null : String(row.transcriptId))
 
 /** The text of a row is one message but for a recovered copy, which the notice may have made too long. */
-const piecesOf = (adapter: Adapter, text: string): ReadonlyArray<string> =>
+const piecesOf = (adapter: Way, text: string): ReadonlyArray<string> =>
   adapter.capabilities.splitsLongMessages ||
   measure(text, adapter.capabilities.lengthUnit) <= adapter.capabilities.maxMessageLength
     ? [text]
     : split(text, adapter.capabilities)
 
 const sendNew = (
-  adapter: Adapter,
+  adapter: Way,
   files: typeof MediaFiles.Service,
   row: DeliveryRow,
   buttons: ReadonlyArray<Button>
@@ -205,15 +216,17 @@ const sendNew = (
  * an edit may be made twice, so one in doubt is made again.
  */
 export const transmit = (
-  adapter: Adapter,
+  bounded: Bounded,
+  over: Adapter,
   files: typeof MediaFiles.Service,
   row: DeliveryRow,
   buttons: ReadonlyArray<Button>
 ): Effect.Effect<Outcome> => {
+  const adapter = wayOf(over, bounded, row)
   const { platformMessageId } = row
   if (platformMessageId === null || !adapter.capabilities.messageEditing) return sendNew(adapter, files, row, buttons)
   return Effect.flatMap(
-    persistently(adapter.platform, row, true, adapter.edit(row.address, platformMessageId, row.text, { final: true })),
+    persistently(row, true, adapter.edit(row.address, platformMessageId, row.text, { final: true })),
     (result): Effect.Effect<Outcome> => {
       switch (result._tag) {
         case "Done":

@@ -1,7 +1,7 @@
 /** The Bot API as effects: grammy's typed client over our transport, every failure one of two. */
 import type { ApiClientOptions, InputFile, RawApi } from "grammy"
 import { Effect, Option, Redacted, Schema, type Scope } from "effect"
-import * as Turn from "../../fibers/Turn.js"
+import * as Deadlines from "../../fibers/Deadlines.js"
 import * as Transport from "./Transport.js"
 
 /** Telegram answered no. */
@@ -108,7 +108,7 @@ export const make = (options: {
     const apiRoot = yield* rootOf(options.apiRoot)
     const { Api, GrammyError, HttpError, InputFile } = yield* grammy
     const { download, fetch } = yield* Transport.make(apiRoot)
-    const timers = yield* Turn.workerRunner<never>()
+    const deadlines = yield* Deadlines.make
     const client: ApiClientOptions = {
       apiRoot,
       timeoutSeconds: neverSeconds,
@@ -141,16 +141,23 @@ export const make = (options: {
     ) =>
       Effect.suspend(() => {
         const controller = new AbortController()
-        const abort = Effect.sync(() => controller.abort())
         return Effect.async<A, BotApiError>((resume) => {
-          // At the end of the time the call is aborted and answers itself, saying whether it had left. A timer beside it
-          // costs half of a race, and works also where nothing may be interrupted.
-          const timer = Turn.interruptSoon(timers.fork(Effect.zipRight(Effect.sleep(timeoutMillis), abort)))
+          // Then it answers itself, saying whether it had left; that works also where nothing may be interrupted.
+          const cancel = deadlines.after(timeoutMillis, () => controller.abort())
           run(raw, controller.signal as Signal).then(
-            (answer) => resume(Effect.as(timer, answer)),
-            (error: unknown) => resume(Effect.zipRight(timer, Effect.fail(failureOf(method, error))))
+            (answer) => {
+              cancel()
+              resume(Effect.succeed(answer))
+            },
+            (error: unknown) => {
+              cancel()
+              resume(Effect.fail(failureOf(method, error)))
+            }
           )
-          return Effect.zipRight(timer, abort)
+          return Effect.sync(() => {
+            cancel()
+            controller.abort()
+          })
         })
       })
     return {
@@ -158,7 +165,11 @@ export const make = (options: {
       file: (content, name) => new InputFile(content, name),
       download: (fileId, limit, timeoutMillis) =>
         Effect.gen(function* () {
-          const answer = yield* call("getFile", (raw, signal) => raw.getFile({ file_id: fileId }, signal), timeoutMillis)
+          const answer = yield* call(
+            "getFile",
+            (raw, signal) => raw.getFile({ file_id: fileId }, signal),
+            timeoutMillis
+          )
           const path = Option.getOrNull(decodeFile(answer))?.file_path ?? null
           const safe = path !== null && /^[\w./-]{1,512}$/.test(path) && !path.includes("..") ? path : null
           if (safe === null)
