@@ -16,6 +16,7 @@ import { todos } from "./migrations/0040_todos.js"
 import { processes } from "./migrations/0045_processes.js"
 import { internalEvents } from "./migrations/0050_internal_events.js"
 import { usageDays } from "./migrations/0055_usage_days.js"
+import { liveMessages } from "./migrations/0090_live_messages.js"
 
 /** Every step of the schema, in order. A released one never changes; what comes later is added as the next. */
 const migrations = {
@@ -32,7 +33,8 @@ const migrations = {
   "0040_todos": todos,
   "0045_processes": processes,
   "0050_internal_events": internalEvents,
-  "0055_usage_days": usageDays
+  "0055_usage_days": usageDays,
+  "0090_live_messages": liveMessages
 }
 
 const numberOf = (name: string): number => Number.parseInt(name, 10)

@@ -166,14 +166,14 @@ const make = Effect.gen(function* () {
               WHERE session_id = ${sessionId} AND active = 1 AND id <= ${lastId}`),
             (now) => now !== null && now.count === count && now.sum === sum
           )
+        const kept = (known: Remembered | null) =>
+          Effect.map(after(known?.lastId ?? 0), (fresh) => {
+            const all = inPlace(known === null ? fresh : known.rows.concat(fresh))
+            memory.keep(sessionId, all, known, fresh)
+            return all
+          })
         const known = memory.get(sessionId)
-        const rows =
-          known === null
-            ? after(0)
-            : Effect.flatMap(stands(known), (same) =>
-                same ? Effect.map(after(known.lastId), (fresh) => known.rows.concat(fresh)) : after(0)
-              )
-        return Effect.tap(Effect.map(rows, inPlace), (all) => Effect.sync(() => memory.keep(sessionId, all)))
+        return known === null ? kept(null) : Effect.flatMap(stands(known), (same) => kept(same ? known : null))
       }),
     page: Effect.fn("Transcript.page")(
       (

@@ -27,22 +27,32 @@ const lengthOf = ({ message }: StoredMessage): number =>
       )
     : message.text.length
 
-const remembered = (rows: ReadonlyArray<StoredMessage>): Remembered => {
-  let sum = 0
-  let text = 0
-  let lastId = 0
-  for (const row of rows) {
+const nothing: Remembered = { rows: [], count: 0, lastId: 0, sum: 0, text: 0 }
+
+/** `rows` are those of `known` and the fresh ones, in whatever order. */
+const remembered = (
+  known: Remembered,
+  fresh: ReadonlyArray<StoredMessage>,
+  rows: ReadonlyArray<StoredMessage>
+): Remembered => {
+  let { lastId, sum, text } = known
+  for (const row of fresh) {
     lastId = Math.max(lastId, row.id)
     sum += row.id
     text += lengthOf(row)
   }
-  return { rows, count: rows.length, lastId, sum, text }
+  return { rows, count: known.count + fresh.length, lastId, sum, text }
 }
 
 export interface TranscriptMemory {
   readonly get: (sessionId: string) => Remembered | null
-  /** Forgets what was kept longest ago where there is too much. */
-  readonly keep: (sessionId: string, rows: ReadonlyArray<StoredMessage>) => void
+  /** `rows`: all that are live, `fresh` those of them that `known` has not. Forgets what was kept longest ago where there is too much. */
+  readonly keep: (
+    sessionId: string,
+    rows: ReadonlyArray<StoredMessage>,
+    known?: Remembered | null,
+    fresh?: ReadonlyArray<StoredMessage>
+  ) => void
 }
 
 export const makeTranscriptMemory = (): TranscriptMemory => {
@@ -60,9 +70,9 @@ export const makeTranscriptMemory = (): TranscriptMemory => {
 
   return {
     get: (sessionId) => sessions.get(sessionId) ?? null,
-    keep: (sessionId, rows) => {
+    keep: (sessionId, rows, known = null, fresh = rows) => {
       forget(sessionId)
-      const entry = remembered(rows)
+      const entry = remembered(known ?? nothing, fresh, rows)
       if (entry.count > mostRows || entry.text > mostText) return
       sessions.set(sessionId, entry)
       rowsHeld += entry.count
