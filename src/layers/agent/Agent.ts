@@ -304,10 +304,10 @@ const make = Effect.gen(function* () {
       modelCalls,
       acted,
       spokenBy,
-      bookkeeping: Effect.zipRight(
-        pinned ? Effect.void : pin,
-        Effect.forEach(used.values(), (spent) => usages.add(sessionId, job, spent), { discard: true })
-      )
+      bookkeeping: Effect.gen(function* () {
+        if (!pinned) yield* pin
+        for (const spent of used.values()) yield* usages.add(sessionId, job, spent)
+      })
     })
 
     yield* settleDeadCalls

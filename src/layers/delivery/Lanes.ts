@@ -17,35 +17,28 @@ export const make = (capacity: number): Effect.Effect<Lanes> =>
     /** The first of a line runs. */
     const lines = new Map<string, Array<Deferred.Deferred<void>>>()
 
-    const enter = (key: string, turn: Deferred.Deferred<void>): Effect.Effect<boolean> =>
-      Effect.suspend(() => {
-        const line = lines.get(key)
-        if (line === undefined) {
-          lines.set(key, [turn])
-          return Effect.as(Deferred.succeed(turn, undefined), true)
-        }
-        if (line.length >= capacity) return Effect.succeed(false)
-        line.push(turn)
-        return Effect.succeed(true)
-      })
-
     const leave = (key: string, turn: Deferred.Deferred<void>): Effect.Effect<void> =>
-      Effect.suspend(() => {
+      Effect.sync(() => {
         const line = lines.get(key) ?? []
         line.splice(line.indexOf(turn), 1)
         const [first] = line
-        if (first !== undefined) return Deferred.succeed(first, undefined)
-        lines.delete(key)
-        return Effect.void
+        if (first === undefined) lines.delete(key)
+        else Deferred.unsafeDone(first, Effect.void)
       })
 
     return {
       inOrder: (key) => (self) =>
         Effect.uninterruptibleMask((restore) =>
-          Effect.gen(function* () {
-            const turn = yield* Deferred.make<void>()
-            if (!(yield* enter(key, turn))) return null
-            return yield* restore(Effect.zipRight(Deferred.await(turn), self)).pipe(Effect.ensuring(leave(key, turn)))
+          Effect.flatMap(Effect.fiberId, (asking) => {
+            const turn = Deferred.unsafeMake<void>(asking)
+            const line = lines.get(key)
+            if (line === undefined) {
+              lines.set(key, [turn])
+              return Effect.ensuring(restore(self), leave(key, turn))
+            }
+            if (line.length >= capacity) return Effect.succeed(null)
+            line.push(turn)
+            return Effect.ensuring(restore(Effect.zipRight(Deferred.await(turn), self)), leave(key, turn))
           })
         ),
       size: Effect.sync(() => lines.size)

@@ -89,10 +89,10 @@ export const make = Effect.gen(function* () {
         const clean = endings.map(([row, ending]) => [row, redacted(ending)] as const)
         yield* database.write(
           "delivery.settle",
-          Effect.zipRight(
-            Effect.forEach(clean, ([row, ending]) => write(row, ending), { discard: true }),
-            along ?? Effect.void
-          )
+          Effect.gen(function* () {
+            for (const [row, ending] of clean) yield* write(row, ending)
+            if (along !== undefined) yield* along
+          })
         )
         const at = yield* Clock.currentTimeMillis
         const rows = clean.map(([row, ending]) => settledRow(row, ending, at))

@@ -40,9 +40,12 @@ const make = Effect.gen(function* () {
   }
 
   const tell = Effect.flatMap(feed.take, (events) =>
-    Effect.forEach(events.filter(isTold), (event) => (event._tag === "turn.started" ? begun(event) : ended(event)), {
-      discard: true
-    })
+    Effect.whenLogLevel(
+      Effect.forEach(events.filter(isTold), (event) => (event._tag === "turn.started" ? begun(event) : ended(event)), {
+        discard: true
+      }),
+      "Info"
+    )
   )
   yield* Turn.forkWorker(Effect.forever(tell))
   // The worker was woken before this yields, so the last turn's end is told too.

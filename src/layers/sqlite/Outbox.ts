@@ -115,21 +115,19 @@ const make = Effect.gen(function* () {
       if (deliveries.length === 0) return []
       const sql = yield* Transaction
       const now = yield* Clock.currentTimeMillis
-      const values = yield* Effect.forEach(deliveries, (delivery) =>
-        Effect.map(ids.next("delivery"), (id) => valuesOf(delivery, id, now))
-      )
+      const values: Array<ReturnType<typeof valuesOf>> = []
+      for (const delivery of deliveries) values.push(valuesOf(delivery, yield* ids.next("delivery"), now))
       const inserted = yield* Rows.inserted(values, (some) =>
         Inserted(sql`INSERT INTO deliveries ${sql.insert(some)} ON CONFLICT DO NOTHING RETURNING id`)
       )
       const fresh = new Set(inserted.map((row) => row.id))
-      return yield* Effect.forEach(deliveries, (delivery, index) => {
+      const rows: Array<DeliveryRow> = []
+      for (const [index, delivery] of deliveries.entries()) {
         const id = values[index]?.id ?? ""
-        return fresh.has(id)
-          ? Effect.succeed(rowOf(delivery, id, now))
-          : Effect.flatMap(existing(sql, delivery), (found) =>
-              found === null ? Effect.dieMessage("a delivery is neither new nor there") : Effect.succeed(found)
-            )
-      })
+        const row = fresh.has(id) ? rowOf(delivery, id, now) : yield* existing(sql, delivery)
+        rows.push(row ?? (yield* Effect.dieMessage("a delivery is neither new nor there")))
+      }
+      return rows
     })
 
   return Outbox.of({

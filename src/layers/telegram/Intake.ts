@@ -1,6 +1,6 @@
 /** Hands what came in to admission: in order within a chat, several chats at once, each update settled or left for the next poll. */
 import { Array as Arr, Cause, Clock, Effect } from "effect"
-import { Admission, type Receipt } from "../../services/conversation/Admission.js"
+import type { Admission, Receipt } from "../../services/conversation/Admission.js"
 import type { Arrival } from "../../services/conversation/InboundEvent.js"
 import type { StateError } from "../../services/state/StateError.js"
 import * as Inbound from "./Inbound.js"
@@ -43,27 +43,26 @@ const answerOf = (receipt: Receipt): string | null => {
 
 export const ofWritten = (
   written: Inbound.Written,
-  { bot, rules, arrival }: Context
-): Effect.Effect<Item, never, Admission> =>
-  Effect.map(Admission, (admission) => {
-    const event = Inbound.eventOf(written, bot, rules)
-    return {
-      updates: written.updates,
-      chatId: String(written.chat.id),
-      admit: event === null ? Effect.void : Effect.asVoid(admission.accept(event, arrival))
-    }
-  })
+  { bot, rules, arrival }: Context,
+  admission: typeof Admission.Service
+): Item => {
+  const event = Inbound.eventOf(written, bot, rules)
+  return {
+    updates: written.updates,
+    chatId: String(written.chat.id),
+    admit: event === null ? Effect.void : Effect.asVoid(admission.accept(event, arrival))
+  }
+}
 
-export const ofPressed = (pressed: Inbound.Pressed, context: Context): Effect.Effect<Item, never, Admission> =>
-  Effect.map(Admission, (admission) => ({
-    updates: [pressed.update],
-    chatId: String(pressed.chat.id),
-    admit: Effect.gen(function* () {
-      const event = Inbound.pressEventOf(pressed, context.bot, yield* Clock.currentTimeMillis)
-      const receipt = yield* admission.press(event, context.arrival, pressed.value)
-      yield* context.answerPress(pressed.callbackId, answerOf(receipt))
-    })
-  }))
+export const ofPressed = (pressed: Inbound.Pressed, context: Context, admission: typeof Admission.Service): Item => ({
+  updates: [pressed.update],
+  chatId: String(pressed.chat.id),
+  admit: Effect.gen(function* () {
+    const event = Inbound.pressEventOf(pressed, context.bot, yield* Clock.currentTimeMillis)
+    const receipt = yield* admission.press(event, context.arrival, pressed.value)
+    yield* context.answerPress(pressed.callbackId, answerOf(receipt))
+  })
+})
 
 export interface Outcome {
   /** Updates that are settled and may be confirmed. */

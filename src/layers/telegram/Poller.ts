@@ -1,7 +1,7 @@
 /** Long polling of our own: an update is confirmed to Telegram only when everything up to it is settled here. */
 import { Clock, Effect, Option, Ref, Schema } from "effect"
 import type { AdapterState } from "../../services/adapter/Adapter.js"
-import type { Admission } from "../../services/conversation/Admission.js"
+import { Admission } from "../../services/conversation/Admission.js"
 import { type BotApi, type BotApiError, BotApiUnreachable } from "./BotApi.js"
 import type { Chats } from "./Chats.js"
 import * as Gathering from "./Gathering.js"
@@ -129,11 +129,10 @@ const makePolling = ({ api, chats, rules, arrival, answerPress }: PollerOptions)
       const flushed = isStuck ? Gathering.take(taken.gathering, [], Number.POSITIVE_INFINITY) : null
       gathering = flushed === null ? taken.gathering : flushed.gathering
       const context: Intake.Context = { bot, rules, arrival, answerPress }
+      const admission = yield* Admission
       const items = [
-        ...(yield* Effect.forEach([...taken.whole, ...(flushed?.whole ?? [])], (one) =>
-          Intake.ofWritten(one, context)
-        )),
-        ...(yield* Effect.forEach(presses, (one) => Intake.ofPressed(one, context)))
+        ...[...taken.whole, ...(flushed?.whole ?? [])].map((one) => Intake.ofWritten(one, context, admission)),
+        ...presses.map((one) => Intake.ofPressed(one, context, admission))
       ].sort((a, b) => Math.max(...a.updates) - Math.max(...b.updates))
       const outcome = yield* intake(items)
       settle(outcome.settled)
