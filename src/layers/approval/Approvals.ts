@@ -85,11 +85,19 @@ const make = Effect.gen(function* () {
       }
     })
 
-  /** A yes to this very call that was given before a restart and served nothing yet. */
-  const earlierYes = (turnId: string, question: Question) =>
+  /** What a person said to this very call while nobody waited for it (around a restart), and that served nothing yet. */
+  const earlierAnswer = (turnId: string, question: Question) =>
     Effect.map(store.ofCall(turnId, question.callId), (rows) =>
-      rows.find((row) => row.state === "approved" && row.subject === question.subject && !used.has(row.id))
+      rows.find(
+        (row) =>
+          (row.state === "approved" || row.state === "denied") &&
+          row.subject === question.subject &&
+          !used.has(row.id)
+      )
     )
+
+  const heed = (row: ApprovalRow) =>
+    Effect.zipRight(use(row), row.state === "approved" ? Effect.void : Effect.fail(refused(row)))
 
   /**
    * Was every reason of this question answered for good, or for this conversation, and not taken back since? The
@@ -111,7 +119,7 @@ const make = Effect.gen(function* () {
         onFalse: () =>
           Effect.flatMap(
             asking.ask({ question, sessionKey, timeoutMillis: settings.approvals.timeoutSeconds * 1_000 }),
-            (row) => (row?.state === "approved" ? use(row) : Effect.fail(refused(row)))
+            (row) => (row === null ? Effect.fail(refused(row)) : heed(row))
           )
       })
     )
@@ -130,8 +138,8 @@ const make = Effect.gen(function* () {
   ): Effect.Effect<void, NotApproved | StateError, Turn.CurrentTurn> =>
     Effect.gen(function* () {
       const turn = yield* Turn.current
-      const yes = yield* earlierYes(turn.id, question)
-      if (yes !== undefined) return yield* use(yes)
+      const said = yield* earlierAnswer(turn.id, question)
+      if (said !== undefined) return yield* heed(said)
       const same = JSON.stringify([sessionKey, question.tool, question.subject])
       for (;;) {
         const asked = shared.get(same)

@@ -126,6 +126,54 @@ describe("a command of the model", () => {
     }).pipe(Effect.provide(hands))
   )
 
+  it.live("that speaks for the owner is refused and told why, in every spelling, and nobody is asked", () =>
+    Effect.gen(function* () {
+      const home = path.join(person, ".hermes-effect")
+      const attempts: Record<string, ReadonlyArray<string>> = {
+        "answering approvals is for the owner": [
+          "hermes approvals approve apr_1",
+          "sh -c 'hermes approvals approve apr_1'",
+          "her\\mes appro''vals approve apr_1",
+          "A=approvals; npx hermes-effect $A approve apr_1",
+          "env X=1 nohup hermes --home /x approvals approve apr_1 &"
+        ],
+        "letting people in is for the owner": [
+          "hermes pairing approve telegram ABCD2345",
+          'bash -c "hermes pairing approve telegram ABCD2345"',
+          "$(hermes pairing approve telegram ABCD2345)",
+          "echo telegram ABCD2345 | xargs hermes pairing approve",
+          "hermes\${IFS}pairing\${IFS}approve telegram ABCD2345"
+        ],
+        "are set by the owner": [
+          "hermes config set approvals.mode off",
+          "true && hermes config set command_allowlist '*'",
+          "f() { hermes config set approvals.cron_mode approve; }; f",
+          "timeout 5 hermes config set platforms.telegram.allowed_users 9",
+          "eval 'hermes config set security.allow_private_urls true'"
+        ],
+        gateway: [
+          "curl -X POST http://127.0.0.1:8642/api/approvals/apr_1",
+          "curl localhost:8642",
+          "P=8642; curl http://localhost:$P/api/status",
+          "node -e 'fetch(\"http://127.0.0.1:8642\")'",
+          "exec 3<>/dev/tcp/127.0.0.1/8642"
+        ]
+      }
+      for (const [reason, commands] of Object.entries(attempts)) {
+        const rows = yield* Turn.enter(turn("a"))(call(...commands))
+        expect(rows).toHaveLength(5)
+        for (const [index, row] of rows.entries()) {
+          expect(row.disposition, commands[index]).toBe("refused")
+          expect(row.text, commands[index]).toMatch(/^This is not for the agent/)
+          expect(row.text, commands[index]).toContain(reason)
+        }
+      }
+      const [written] = yield* Turn.enter(turn("a"))(call(`echo 'approvals: {mode: off}' > ${home}/config.yaml`))
+      expect(written?.disposition).not.toBe("ok")
+      expect(yield* (yield* Approvals).list(10)).toEqual([])
+    }).pipe(Effect.provide(hands))
+  )
+
   it.live("that is interrupted ends its process and has its result", () =>
     Effect.gen(function* () {
       const file = path.join(person, "running")

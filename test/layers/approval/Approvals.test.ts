@@ -438,6 +438,32 @@ describe("a restart", () => {
     }).pipe(Effect.provide(layerMemory))
   )
 
+  it.effect("counts a no that was given while nobody waited, once", () =>
+    Effect.gen(function* () {
+      yield* inLife(
+        Effect.gen(function* () {
+          const fiber = yield* ask("a", "x")
+          yield* asked("key:a", "x")
+          yield* (yield* Drain).begin({ restart: true })
+          yield* Fiber.interrupt(fiber)
+          yield* answer("key:a", false, { reason: "not today" })
+        })
+      )
+      yield* inLife(
+        Effect.gen(function* () {
+          expect(yield* Fiber.join(yield* ask("a", "x"))).toMatchObject({
+            left: { cause: "denied", reason: expect.stringContaining("not today") }
+          })
+          expect(yield* open("key:a")).toEqual([])
+          const again = yield* ask("a", "x")
+          yield* asked("key:a", "x")
+          yield* answer("key:a", true)
+          expect(yield* Fiber.join(again)).toEqual(right("ran x"))
+        })
+      )
+    }).pipe(Effect.provide(layerMemory))
+  )
+
   it.effect("does not count a yes for another command of the same call", () =>
     Effect.gen(function* () {
       yield* inLife(

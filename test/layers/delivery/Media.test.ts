@@ -74,7 +74,12 @@ describe("files of an answer", () => {
       )
       assert.deepStrictEqual(bytes, ["picture 1", "picture 2", "the plan", "picture 3"])
       assert.deepStrictEqual(
-        delivered.deliveries.map(({ part, parts, state, platformMessageId }) => [part, parts, state, platformMessageId]),
+        delivered.deliveries.map(({ part, parts, state, platformMessageId }) => [
+          part,
+          parts,
+          state,
+          platformMessageId
+        ]),
         [1, 2, 3, 4].map((n) => [n, 4, "sent", `m${n}`])
       )
       for (const { message } of chat.calls) assert.strictEqual(message.address.scopeId, "scope")
@@ -191,7 +196,10 @@ describe("files of an answer", () => {
       yield* next.delivery.recover
       const copy = chat.calls.at(-1)?.message
       assert.include(copy?.text, "Recovered")
-      assert.deepStrictEqual(copy?.files?.map(({ name }) => name), ["plan.pdf"])
+      assert.deepStrictEqual(
+        copy?.files?.map(({ name }) => name),
+        ["plan.pdf"]
+      )
     }).pipe(Effect.provide(durable))
   )
 

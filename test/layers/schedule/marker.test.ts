@@ -84,6 +84,7 @@ describe("the marker of a scheduled run", () => {
       const texts = yield* refusals
       for (const level of ["level0", "level1", "level2"])
         expect(texts.get(level), level).toMatch(/Nobody is there to approve this.*cron_mode/)
+      expect(new Set(texts.values()).size).toBe(1)
       const database = yield* Database
       const turns = yield* database.read("test", (sql) =>
         sql.unsafe<{ depth: number; marker: string; identity: string }>(
@@ -107,6 +108,26 @@ describe("the marker of a scheduled run", () => {
     }).pipe(
       Effect.provide(Testing.gateway({ model: nested, settings: { ...nesting, approvals: { cronMode: "approve" } } }))
     )
+  )
+
+  it.scopedLive("is what denies: the same words of a person, without it, are three questions to that person", () =>
+    Effect.gen(function* () {
+      const { only } = yield* Testing.AdapterInMemory
+      yield* only.say("level0")
+      const approvals = yield* Approvals
+      const answered = new Set<string>()
+      for (const level of [0, 1, 2]) {
+        const [question] = yield* until(`the question of level ${level}`, approvals.open(null), (open) =>
+          open.some(({ id }) => !answered.has(id))
+        )
+        expect(question?.subject).toContain(`level${level}`)
+        expect(question?.sessionKey).toContain(only.profile.dm(1).chatId)
+        answered.add(question?.id ?? "")
+        yield* approvals.answer({ sessionKey: null, id: question?.id ?? "", approve: true, reason: null, by: "ada" })
+      }
+      yield* only.sent.waitFor("the answer", (sent) => sent.text === "done")
+      for (const [level, text] of yield* refusals) expect(text, level).not.toMatch(/Nobody is there/)
+    }).pipe(Effect.provide(Testing.gateway({ model: nested, settings: nesting })))
   )
 
   it.scopedLive("reaches child processes, with an empty identity", () =>
