@@ -142,7 +142,7 @@ describe("a command of the model", () => {
           'bash -c "hermes pairing approve telegram ABCD2345"',
           "$(hermes pairing approve telegram ABCD2345)",
           "echo telegram ABCD2345 | xargs hermes pairing approve",
-          "hermes\${IFS}pairing\${IFS}approve telegram ABCD2345"
+          "hermes${IFS}pairing${IFS}approve telegram ABCD2345"
         ],
         "are set by the owner": [
           "hermes config set approvals.mode off",
