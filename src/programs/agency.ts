@@ -24,6 +24,7 @@ import * as Redactor from "../layers/delivery/Redactor.js"
 import * as TargetResolver from "../layers/delivery/TargetResolver.js"
 import * as MemoryFiles from "../layers/node/MemoryFiles.js"
 import * as Processes from "../layers/node/Processes.js"
+import * as SkillFiles from "../layers/node/SkillFiles.js"
 import * as Shell from "../layers/node/Shell.js"
 import * as Activity from "../layers/operation/Activity.js"
 import * as Drain from "../layers/operation/Drain.js"
@@ -42,7 +43,14 @@ const agent = tools.pipe(
   Layer.provideMerge(Agent.layer),
   Layer.provideMerge(Layer.mergeAll(Toolbox.layer, Prompt.layer, Compaction.layer)),
   Layer.provideMerge(
-    Layer.mergeAll(ToolRegistry.layer, Shell.layer, Processes.layer, MemoryFiles.layer, Spending.layer)
+    Layer.mergeAll(
+      ToolRegistry.layer,
+      Shell.layer,
+      Processes.layer,
+      MemoryFiles.layer,
+      SkillFiles.layer,
+      Spending.layer
+    )
   )
 )
 

@@ -9,6 +9,7 @@ import * as readFile from "../layers/tools/readFile.js"
 import * as searchFiles from "../layers/tools/searchFiles.js"
 import * as sendMessage from "../layers/tools/sendMessage.js"
 import * as sessionSearch from "../layers/tools/sessionSearch.js"
+import * as skills from "../layers/tools/skills.js"
 import * as terminal from "../layers/tools/terminal.js"
 import * as todo from "../layers/tools/todo.js"
 import * as writeFile from "../layers/tools/writeFile.js"
@@ -22,6 +23,7 @@ export const tools = Layer.mergeAll(
   todo.layer,
   memory.layer,
   sessionSearch.layer,
+  skills.layer,
   searchFiles.layer,
   sendMessage.layer,
   delegateTask.layer,

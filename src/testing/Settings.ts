@@ -116,6 +116,7 @@ export const defaults = (home: string): SettingsShape => ({
     backends: []
   },
   memory: { charLimit: 2_200, userCharLimit: 1_375, writeApproval: false },
+  skills: { disabled: [], writeApproval: false },
   disabledToolsets: []
 })
 

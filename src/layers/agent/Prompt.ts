@@ -9,6 +9,9 @@ import * as Turn from "../../fibers/Turn.js"
 import * as WorkingDirectory from "../../fibers/WorkingDirectory.js"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import { Memory } from "../../services/agent/Memory.js"
+import * as Skill from "../../services/agent/Skill.js"
+import { Skills } from "../../services/agent/Skills.js"
+import { ToolRegistry } from "../../services/agent/Toolbox.js"
 import { Prompt } from "../../services/agent/Prompt.js"
 import * as Toolset from "../../services/agent/Toolset.js"
 import { Settings } from "../../services/operation/Settings.js"
@@ -35,6 +38,10 @@ const fields: ReadonlyArray<readonly [label: string, name: keyof SessionIdentity
   ["thread", "threadId"]
 ]
 
+/** Names and first words only: the rest is read when it is needed. */
+const skillsLimit = 1_500
+const skillsHeading = "## Skills (how things are done here; read one with skill_view before you do what it is about)"
+
 const soulFile = "SOUL.md"
 const soulLimit = 20_000
 
@@ -45,6 +52,8 @@ const make = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
   const memory = yield* Memory
+  const skills = yield* Skills
+  const tools = yield* ToolRegistry
   const rules = Toolset.rulesOf(settings)
 
   const soul = fs.readFileString(path.join(settings.home, soulFile)).pipe(
@@ -99,11 +108,19 @@ const make = Effect.gen(function* () {
         isShared({ chatType, threadId }, settings.conversation)
       const own = delegated ? "" : yield* soul
       const granted = yield* Toolset.Granted
+      const toolsets = new Set(Toolset.offered(yield* tools.all, turn, rules, granted).map(({ toolset }) => toolset))
+      const known = toolsets.has("skills")
+        ? Skill.index(
+            (yield* skills.list).filter((skill) => Skill.isOffered(skill, toolsets)),
+            skillsLimit
+          )
+        : ""
       const remembered = Toolset.isOffered("memory", turn, rules, granted) ? yield* memory.snapshot : ""
       return [
         delegated ? delegateConduct : conduct,
         ...(own === "" ? [] : [`## Who you are (written by your owner)\n${own}`]),
         remembered,
+        known === "" ? "" : `${skillsHeading}\n${known}`,
         ...(delegated ? [] : [(yield* conversation(turn, shared)).join("\n")]),
         chat ? "People read your answers as chat messages: keep them short." : "",
         `Working directory: ${directory}\nThis conversation began on ${date} (${settings.timezone}).`,
@@ -118,5 +135,5 @@ const make = Effect.gen(function* () {
 export const layer: Layer.Layer<
   Prompt,
   never,
-  Memory | Settings | AdapterRegistry | AmbientEnvironment | FileSystem.FileSystem | Path.Path
+  Memory | Skills | ToolRegistry | Settings | AdapterRegistry | AmbientEnvironment | FileSystem.FileSystem | Path.Path
 > = Layer.effect(Prompt, make)

@@ -7,6 +7,7 @@ import type { CommandName } from "../../services/conversation/SlashCommand.js"
 import * as SlashCommand from "../../services/conversation/SlashCommand.js"
 import { Approvals, type Scope } from "../../services/approval/Approval.js"
 import { HomeChannels } from "../../services/delivery/HomeChannels.js"
+import { Skills } from "../../services/agent/Skills.js"
 import * as TodoList from "../../services/agent/TodoList.js"
 import { TodoStore } from "../../services/agent/TodoStore.js"
 import { Spending } from "../../services/agent/Spending.js"
@@ -70,6 +71,7 @@ export const make = Effect.gen(function* () {
   const spending = yield* Spending
   const jobs = yield* JobCommands.make
   const todos = yield* TodoStore
+  const skills = yield* Skills
   const agents = yield* AgentCommands.make
 
   const answerApproval = (entry: InboxEntry, approve: boolean, reason: string, scope: Scope = "once") =>
@@ -176,6 +178,12 @@ export const make = Effect.gen(function* () {
           return yield* jobs(args, entry)
         case "sethome":
           return yield* setHome(entry)
+        case "skills": {
+          const known = yield* skills.list
+          return known.length === 0
+            ? "There are no skills yet. I write one down when I have learned how something is done, or you put a folder with a SKILL.md into the home's skills."
+            : known.map(({ description, name }) => `${name} — ${description.slice(0, 200)}`).join("\n")
+        }
         case "whoami":
           return whoAmI(entry)
         case "restart":

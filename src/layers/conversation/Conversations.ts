@@ -4,6 +4,7 @@ import { Agent } from "../../services/agent/Agent.js"
 import { Spending } from "../../services/agent/Spending.js"
 import { Usage } from "../../services/agent/Usage.js"
 import { ModelRoute } from "../../services/agent/ModelRoute.js"
+import type { Skills } from "../../services/agent/Skills.js"
 import type { TodoStore } from "../../services/agent/TodoStore.js"
 import { Approvals } from "../../services/approval/Approval.js"
 import { Conversations } from "../../services/conversation/Conversations.js"
@@ -177,5 +178,6 @@ export const layer: Layer.Layer<
   | Transcript
   | Compaction
   | TodoStore
+  | Skills
   | JobDesk
 > = Layer.scoped(Conversations, make)

@@ -333,6 +333,7 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
       userCharLimit: value(keys.memoryUserLimit),
       writeApproval: value(keys.memoryApproval)
     },
+    skills: { disabled: value(keys.skillsDisabled), writeApproval: value(keys.skillsApproval) },
     disabledToolsets: value(keys.disabledToolsets)
   }
 }

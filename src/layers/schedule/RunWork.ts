@@ -5,6 +5,7 @@ import * as Turn from "../../fibers/Turn.js"
 import { Agent, type AgentAnswer } from "../../services/agent/Agent.js"
 import type { ModelError } from "../../services/agent/ModelRoute.js"
 import { Spending } from "../../services/agent/Spending.js"
+import { Skills } from "../../services/agent/Skills.js"
 import * as Toolset from "../../services/agent/Toolset.js"
 import { TurnStore } from "../../services/conversation/TurnStore.js"
 import { Activity } from "../../services/operation/Activity.js"
@@ -109,6 +110,7 @@ export const make = Effect.gen(function* () {
   const notepad = yield* Notepad
   const responses = yield* Responses
   const agent = yield* Agent
+  const skills = yield* Skills
   const sessions = yield* SessionStore
   const transcript = yield* Transcript
   const turns = yield* TurnStore
@@ -155,6 +157,12 @@ export const make = Effect.gen(function* () {
         responses.latest(reference === "self" ? job.id : JobId.make(reference, { disableValidation: true }))
       ),
       (found) => found.filter((one) => one !== null)
+    )
+
+  const attached = (name: string): Effect.Effect<RunPrompt.AttachedSkill> =>
+    skills.view(name).pipe(
+      Effect.map(({ summary, text }) => ({ name: summary.name, text: text.trimEnd() })),
+      Effect.catchAll(({ message }) => Effect.succeed({ name, problem: message }))
     )
 
   const begin = (claim: FireClaim, job: Job, prompt: string, trace: Trace) =>
@@ -285,7 +293,7 @@ export const make = Effect.gen(function* () {
         monitor: block,
         chained: yield* chained(job),
         notepad: yield* notepad.list(stored.number),
-        skills: job.skills
+        skills: yield* Effect.forEach(job.skills, attached)
       }
       const finding = RunPrompt.finding(parts)
       if (finding !== null) return failed("injection", finding)

@@ -107,6 +107,7 @@ export const commands = [
     help: "start the gateway again when what runs has ended",
     busy: "dispatch"
   },
+  { name: "skills", aliases: [], usage: "/skills", help: "what I have written down how to do", busy: "dispatch" },
   { name: "usage", aliases: [], usage: "/usage", help: "tokens and cost, here and today", busy: "dispatch" },
   { name: "whoami", aliases: [], usage: "/whoami", help: "who you are to me", busy: "dispatch" },
   { name: "start", aliases: [], usage: "/start", help: "", busy: "dispatch", silent: true }

@@ -376,6 +376,20 @@ export const keys = {
     doc: "ask before the agent remembers something",
     example: "false"
   }),
+  skillsDisabled: key({
+    path: "skills.disabled",
+    schema: Names,
+    fallback: [],
+    doc: "skills that are neither offered nor read"
+  }),
+  skillsApproval: key({
+    path: "skills.write_approval",
+    schema: Switch,
+    fallback: false,
+    refused: true,
+    doc: "ask before the agent makes or changes a skill",
+    example: "false"
+  }),
   spawnDepth: key({
     path: "delegation.max_spawn_depth",
     env: "DELEGATION_MAX_SPAWN_DEPTH",

@@ -185,6 +185,11 @@ export interface SettingsShape {
     /** Is each change of memory asked about? */
     readonly writeApproval: boolean
   }
+  readonly skills: {
+    readonly disabled: ReadonlyArray<string>
+    /** Is each change of a skill asked about? */
+    readonly writeApproval: boolean
+  }
   readonly disabledToolsets: ReadonlyArray<string>
 }
 

@@ -7,6 +7,11 @@ export interface Chained {
   readonly text: string
 }
 
+/** A skill that the job names: its text, or why there is none. */
+export type AttachedSkill =
+  | { readonly name: string; readonly text: string }
+  | { readonly name: string; readonly problem: string }
+
 export interface RunPromptParts {
   readonly prompt: string
   /** Said to this run only. */
@@ -17,7 +22,7 @@ export interface RunPromptParts {
   readonly monitor: string | null
   readonly chained: ReadonlyArray<Chained>
   readonly notepad: ReadonlyArray<{ readonly key: string; readonly value: string }>
-  readonly skills: ReadonlyArray<string>
+  readonly skills: ReadonlyArray<AttachedSkill>
 }
 
 const longestChained = 8_000
@@ -68,7 +73,11 @@ const task = (parts: RunPromptParts): string =>
 /** The whole message. Skills come first and the task last. */
 export const assemble = (parts: RunPromptParts): string =>
   [
-    ...(parts.skills.length === 0 ? [] : [`Use these skills: ${parts.skills.join(", ")}.`]),
+    ...parts.skills.map((skill) =>
+      "text" in skill
+        ? section(`Skill ${JSON.stringify(skill.name)}: how this job is done`, skill.text)
+        : `The skill ${JSON.stringify(skill.name)} of this job could not be read (${skill.problem}). Go on without it and say so in your answer.`
+    ),
     hint,
     ...data(parts).map(PromptScan.withoutInvisible),
     task(parts)
@@ -79,6 +88,6 @@ export const assemble = (parts: RunPromptParts): string =>
 /** Why the run may not go on: orders in its data, or a task that is none of its owner's. */
 export const finding = (parts: RunPromptParts): string | null => {
   const strict = PromptScan.strict(task(parts))
-  const injected = data(parts)
+  const injected = [...data(parts), ...parts.skills.flatMap((skill) => ("text" in skill ? [skill.text] : []))]
   return strict ?? (injected.length === 0 ? null : PromptScan.loose(injected.join("\n")))
 }
