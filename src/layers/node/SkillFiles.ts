@@ -168,7 +168,8 @@ const make = Effect.gen(function* () {
       const parts = file.split("/")
       if (
         path.isAbsolute(file) ||
-        /^[A-Za-z]:|\\|\u0000/.test(file) ||
+        /^[A-Za-z]:|\\/.test(file) ||
+        file.includes("\u0000") ||
         parts.some((part) => part === ".." || part === "")
       )
         return yield* refuse(`${file} is no file of the skill`)
