@@ -28,6 +28,7 @@ import * as SkillFiles from "../layers/node/SkillFiles.js"
 import * as Shell from "../layers/node/Shell.js"
 import * as Activity from "../layers/operation/Activity.js"
 import * as Drain from "../layers/operation/Drain.js"
+import * as ModelChoice from "../layers/sqlite/ModelChoice.js"
 import * as Restart from "../layers/sqlite/Restart.js"
 import { jobs } from "./jobs.js"
 import { tools } from "./tools.js"
@@ -75,5 +76,5 @@ export const agency = conversation.pipe(
   Layer.provideMerge(jobs),
   Layer.provideMerge(delivery),
   Layer.provideMerge(Restart.layer),
-  Layer.provideMerge(Layer.mergeAll(AdapterRegistry.layer, Activity.layer, Drain.layer))
+  Layer.provideMerge(Layer.mergeAll(AdapterRegistry.layer, Activity.layer, Drain.layer, ModelChoice.layer))
 )

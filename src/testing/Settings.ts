@@ -1,6 +1,7 @@
 /** Settings for a program under test: everybody may write, nothing is remembered, the model is scripted. */
 import { FileSystem } from "@effect/platform"
 import { Effect, Layer, Redacted } from "effect"
+import * as CommandTier from "../services/conversation/CommandTier.js"
 import { Settings, type SettingsShape } from "../services/operation/Settings.js"
 
 /** What differs from the defaults, section by section. */
@@ -16,6 +17,9 @@ export const defaults = (home: string): SettingsShape => ({
   model: { provider: "scripted", model: "script", baseUrl: null, apiKey: null, contextWindow: 200_000 },
   fallbacks: [],
   agent: { maxTurns: 100, turnTimeoutSeconds: 1_800, apiMaxRetries: 3 },
+  channelOverrides: new Map(),
+  modelAliases: new Map(),
+  quickCommands: new Map(),
   limits: { dailyUsd: null, dailyTokens: null, perJobUsd: null },
   prices: [],
   compression: {
@@ -83,6 +87,7 @@ export const defaults = (home: string): SettingsShape => ({
     allowAllUsers: false,
     requireMention: true,
     freeResponseChats: [],
+    commandTiers: CommandTier.open,
     homeChannel: null,
     streaming: true
   },
@@ -121,7 +126,11 @@ export const defaults = (home: string): SettingsShape => ({
 })
 
 const isSection = (value: unknown): value is object =>
-  typeof value === "object" && value !== null && !Array.isArray(value) && !Redacted.isRedacted(value)
+  typeof value === "object" &&
+  value !== null &&
+  !Array.isArray(value) &&
+  !(value instanceof Map) &&
+  !Redacted.isRedacted(value)
 
 /** The defaults with some sections changed; what a section does not name keeps its default. */
 export const settings = (home: string, changes: Changes = {}): SettingsShape => {

@@ -14,6 +14,7 @@ import { Skills } from "../../services/agent/Skills.js"
 import { ToolRegistry } from "../../services/agent/Toolbox.js"
 import { Prompt } from "../../services/agent/Prompt.js"
 import * as Toolset from "../../services/agent/Toolset.js"
+import * as ChannelOverride from "../../services/operation/ChannelOverride.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { isShared } from "../../services/session/SessionKey.js"
 
@@ -42,6 +43,7 @@ const fields: ReadonlyArray<readonly [label: string, name: keyof SessionIdentity
 const skillsLimit = 1_500
 const skillsHeading = "## Skills (how things are done here; read one with skill_view before you do what it is about)"
 
+const projectFiles = [".hermes.md", "AGENTS.md", "CLAUDE.md"]
 const soulFile = "SOUL.md"
 const soulLimit = 20_000
 
@@ -85,8 +87,25 @@ const make = Effect.gen(function* () {
       ]
     })
 
+  /** What the owner's project says to whoever works in its folder; of the first such file (gateway.md 1.6). */
+  const project = Effect.gen(function* () {
+    const turn = yield* Turn.current
+    // A job's own folder only: what a person works on is not a job's.
+    if (turn.marker._tag === "Cron" && turn.workingDirectory === null) return ""
+    const directory = Option.getOrNull(yield* WorkingDirectory.forInstructions)
+    if (directory === null) return ""
+    for (const name of projectFiles) {
+      const text = yield* fs.readFileString(path.join(directory, name)).pipe(
+        Effect.map((text) => text.slice(0, soulLimit).trim()),
+        Effect.orElseSucceed(() => "")
+      )
+      if (text !== "") return `## ${name} of the working directory\n${text}`
+    }
+    return ""
+  }).pipe(Effect.provideService(FileSystem.FileSystem, fs), Effect.provideService(AmbientEnvironment, environment))
+
   return Prompt.of({
-    build: Effect.fn("Prompt.build")(function* (_session, instructions) {
+    build: Effect.fn("Prompt.build")(function* (session, instructions) {
       const turn = yield* Turn.current
       const directory = yield* WorkingDirectory.forAgent(settings.terminal.workingDirectory ?? settings.home).pipe(
         Effect.provideService(FileSystem.FileSystem, fs),
@@ -107,6 +126,7 @@ const make = Effect.gen(function* () {
         turn.identity.chatId._tag === "Value" &&
         isShared({ chatType, threadId }, settings.conversation)
       const own = delegated ? "" : yield* soul
+      const ofChat = delegated ? null : (ChannelOverride.of(settings.channelOverrides, session)?.prompt ?? null)
       const granted = yield* Toolset.Granted
       const toolsets = new Set(Toolset.offered(yield* tools.all, turn, rules, granted).map(({ toolset }) => toolset))
       const known = toolsets.has("skills")
@@ -121,6 +141,8 @@ const make = Effect.gen(function* () {
         ...(own === "" ? [] : [`## Who you are (written by your owner)\n${own}`]),
         remembered,
         known === "" ? "" : `${skillsHeading}\n${known}`,
+        ofChat === null ? "" : `## For this chat (written by your owner)\n${ofChat}`,
+        yield* project,
         ...(delegated ? [] : [(yield* conversation(turn, shared)).join("\n")]),
         chat ? "People read your answers as chat messages: keep them short." : "",
         `Working directory: ${directory}\nThis conversation began on ${date} (${settings.timezone}).`,

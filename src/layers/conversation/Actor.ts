@@ -9,6 +9,7 @@ import * as Turn from "../../fibers/Turn.js"
 import type { Steer } from "../../services/agent/Agent.js"
 import type { Spending } from "../../services/agent/Spending.js"
 import { type Approvals, NothingToAnswer } from "../../services/approval/Approval.js"
+import * as CommandTier from "../../services/conversation/CommandTier.js"
 import * as BusyPolicy from "../../services/conversation/BusyPolicy.js"
 import type { ConversationView } from "../../services/conversation/Conversations.js"
 import type { Inbox, InboxEntry } from "../../services/conversation/Inbox.js"
@@ -384,10 +385,25 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
       event: new InboundEvent({ ...entry.event, text })
     })
 
+    const mayType = (entry: InboxEntry, name: string): boolean => {
+      const { source } = entry.event
+      const tiers = source.platform === "telegram" ? settings.telegram.commandTiers : CommandTier.open
+      return CommandTier.permits(tiers, source, name, running !== null)
+    }
+
+    /** What a command of the owner's own stands for; null when it is none, or not this sender's to type. */
+    const quick = (entry: InboxEntry, typed: string): InboxEntry | null => {
+      const target = settings.quickCommands.get(typed.toLowerCase())
+      if (target === undefined || !mayType(entry, typed.toLowerCase())) return null
+      const args = entry.event.text.trim().replace(/^\S+\s*/, "")
+      return withText(entry, args === "" ? target : `${target} ${args}`)
+    }
+
     const command = (entry: InboxEntry, parsed: Extract<SlashCommand.Parsed, { readonly _tag: "Command" }>) =>
       Effect.gen(function* () {
         const { name, args, spec } = parsed
         const run = running
+        if (!mayType(entry, name)) return yield* freed(entry, Notice.commandRefused({ command: name }).text)
         if (name === "queue" || name === "steer") {
           if (args === "") return yield* freed(entry, `Say what: ${spec.usage}.`)
           if (SlashCommand.parse(args)._tag !== "NotACommand")
@@ -452,8 +468,12 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         switch (parsed._tag) {
           case "Command":
             return yield* command(entry, parsed)
-          case "Unknown":
+          case "Unknown": {
+            const meant = quick(entry, parsed.typed)
+            if (meant !== null && SlashCommand.parse(meant.event.text)._tag !== "Unknown")
+              return yield* onEvent(meant, recovered)
             return yield* freed(entry, Notice.commandUnknown({ typed: parsed.typed, closest: parsed.closest }).text)
+          }
           case "NotACommand":
             if (running !== null && !recovered && (yield* answersQuestion(entry))) return
             if (recovered && running !== null) return void pending.push(entry)

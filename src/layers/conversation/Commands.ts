@@ -10,6 +10,7 @@ import { HomeChannels } from "../../services/delivery/HomeChannels.js"
 import { Skills } from "../../services/agent/Skills.js"
 import * as TodoList from "../../services/agent/TodoList.js"
 import { TodoStore } from "../../services/agent/TodoStore.js"
+import { ModelChoice } from "../../services/agent/ModelChoice.js"
 import { Spending } from "../../services/agent/Spending.js"
 import { Usage } from "../../services/agent/Usage.js"
 import { ModelRoute } from "../../services/agent/ModelRoute.js"
@@ -46,6 +47,13 @@ export const ownerOf = (entry: InboxEntry): Owner => {
 
 const senderOf = ({ event: { source } }: InboxEntry): string => source.userName ?? source.userId ?? "owner"
 
+const chosenBy = {
+  session: "chosen here",
+  channel: "set for this chat",
+  all: "chosen for everywhere",
+  settings: "as configured"
+} as const
+
 const figures = (tokens: number, costUsd: number): string =>
   `${tokens.toLocaleString("en-US")} tokens${costUsd === 0 ? "" : `, about $${costUsd.toFixed(2)}`}`
 
@@ -65,6 +73,7 @@ export const make = Effect.gen(function* () {
   const homes = yield* HomeChannels
   const sessions = yield* SessionStore
   const route = yield* ModelRoute
+  const choice = yield* ModelChoice
   const pause = yield* Pause
   const restart = yield* Restart
   const usage = yield* Usage
@@ -119,10 +128,33 @@ export const make = Effect.gen(function* () {
       return `This is now the home channel for ${address.platform}: what nobody asked for goes here.`
     })
 
+  const sessionHere = (entry: InboxEntry) =>
+    entry.event.sessionId === null ? sessions.peek(entry.key) : sessions.get(entry.event.sessionId)
+
+  const model = (entry: InboxEntry, args: string) =>
+    Effect.gen(function* () {
+      const everywhere = /(?:^|\s)--global\b/.test(args)
+      const wanted = args.replace(/(?:^|\s)--(?:global|session)\b/g, "").trim()
+      const session = yield* sessionHere(entry)
+      if (wanted === "") {
+        const { backend, by } = yield* choice.of(session)
+        return `${backend.provider}/${backend.model} answers here (${chosenBy[by]}). /model NAME takes another one.`
+      }
+      if (!everywhere && session === null)
+        return "There is no conversation here yet: write something first, or say /model NAME --global."
+      const scope = everywhere || session === null ? ("all" as const) : session.id
+      if (wanted.toLowerCase() === "reset") {
+        yield* choice.clear(scope)
+        const { backend } = yield* choice.of(session)
+        return `From the next message on ${backend.provider}/${backend.model} answers here.`
+      }
+      const taken = yield* choice.choose(scope, wanted)
+      return `From the next message on ${taken.provider}/${taken.model} answers ${everywhere ? "everywhere that has no model of its own" : "here"}.`
+    })
+
   const used = (entry: InboxEntry) =>
     Effect.gen(function* () {
-      const session =
-        entry.event.sessionId === null ? yield* sessions.peek(entry.key) : yield* sessions.get(entry.event.sessionId)
+      const session = yield* sessionHere(entry)
       const here = session === null ? null : yield* usage.ofSession(session.id)
       const today = yield* usage.today(null)
       const limits = yield* spending.limits
@@ -194,6 +226,8 @@ export const make = Effect.gen(function* () {
             address: addressOf(entry.event.source, null)
           })
           return Notice.restartGoing({ restart: true }).text
+        case "model":
+          return yield* model(entry, args)
         case "usage":
           return yield* used(entry)
         case "pause": {

@@ -1,6 +1,7 @@
 import { Clock, Deferred, Effect, Layer, Queue } from "effect"
 import * as Turn from "../../fibers/Turn.js"
 import { Agent } from "../../services/agent/Agent.js"
+import type { ModelChoice } from "../../services/agent/ModelChoice.js"
 import { Spending } from "../../services/agent/Spending.js"
 import { Usage } from "../../services/agent/Usage.js"
 import { ModelRoute } from "../../services/agent/ModelRoute.js"
@@ -159,6 +160,7 @@ export const layer: Layer.Layer<
   | Ids
   | Drain
   | Pause
+  | ModelChoice
   | Restart
   | Spending
   | Usage

@@ -3,6 +3,7 @@ import { Cause, Clock, Effect, Option, Ref } from "effect"
 import * as DeliveryOrigin from "../../fibers/DeliveryOrigin.js"
 import * as Turn from "../../fibers/Turn.js"
 import { Agent, type AgentAnswer, type AgentError, type Speech, type Steer } from "../../services/agent/Agent.js"
+import { ModelChoice } from "../../services/agent/ModelChoice.js"
 import type { TokenUsage } from "../../services/agent/ModelRoute.js"
 import * as ModelProblem from "../../services/agent/ModelProblem.js"
 import { Approvals } from "../../services/approval/Approval.js"
@@ -61,6 +62,7 @@ const lateMillis = 3_600_000
 
 export const make = Effect.gen(function* () {
   const agent = yield* Agent
+  const choice = yield* ModelChoice
   const settings = yield* Settings
   const database = yield* Database
   const turns = yield* TurnStore
@@ -286,6 +288,7 @@ export const make = Effect.gen(function* () {
       const spoken = yield* Effect.either(
         agent
           .run({
+            route: yield* choice.routeOf(task.session),
             session: task.session,
             sessionKey: task.entry.key,
             takeSteer: task.takeSteer,

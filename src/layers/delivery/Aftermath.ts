@@ -27,8 +27,7 @@ const problemOf = (row: DeliveryRow): string => row.reason ?? "no reason was giv
 export const wordsFor = (settled: ReadonlyArray<DeliveryRow>): ReadonlyArray<Word> => {
   const failed = settled.filter(({ state }) => state === "failed")
   const words = failed.find(({ media, replyToPerson }) => replyToPerson && media.length === 0)
-  if (words !== undefined)
-    return [{ row: words, notice: Notice.replyUndelivered({ problem: problemOf(words) }) }]
+  if (words !== undefined) return [{ row: words, notice: Notice.replyUndelivered({ problem: problemOf(words) }) }]
   return failed
     .filter((row) => row.media.length > 0 && saidInChat(row))
     .map((row) => ({

@@ -117,7 +117,7 @@ const make = Effect.gen(function* () {
       const { albums, text } = yield* shaping.shape(outgoing, adapter)
       const [first] = albums
       // A message that has grown already cannot become a file: it names it.
-      const words = text === "" && outgoing.grown !== undefined && first !== undefined ? first[0]?.name ?? "" : text
+      const words = text === "" && outgoing.grown !== undefined && first !== undefined ? (first[0]?.name ?? "") : text
       const parts: ReadonlyArray<Part> = [
         ...partsOf(words, adapter).map((piece) => ({ text: piece, media: [] })),
         ...albums.map((media) => ({ text: "", media }))

@@ -199,11 +199,14 @@ export const make = (
       }),
       edit: (at, messageId, text, options) =>
         Effect.asVoid(
-          attempt({ kind: "edit", address: at, text, buttons: [], files: [], deliveryId: null, final: options.final }, () => {
-            const before = messages.get(messageId)
-            if (before === undefined) return null
-            return post({ ...before, text, buttons: options.final ? [] : before.buttons, edits: before.edits + 1 })
-          })
+          attempt(
+            { kind: "edit", address: at, text, buttons: [], files: [], deliveryId: null, final: options.final },
+            () => {
+              const before = messages.get(messageId)
+              if (before === undefined) return null
+              return post({ ...before, text, buttons: options.final ? [] : before.buttons, edits: before.edits + 1 })
+            }
+          )
         ),
       openThread: (at, name) =>
         Effect.sync(() => {

@@ -189,6 +189,16 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
       turnTimeoutSeconds: value(keys.turnTimeout),
       apiMaxRetries: value(keys.apiRetries)
     },
+    channelOverrides: new Map(
+      Object.entries(value(keys.channelOverrides)).map(([place, { model, prompt }]) => [
+        place,
+        { model: model ?? null, prompt: prompt ?? null }
+      ])
+    ),
+    modelAliases: new Map(Object.entries(value(keys.modelAliases)).map(([name, model]) => [name.toLowerCase(), model])),
+    quickCommands: new Map(
+      Object.entries(value(keys.quickCommands)).map(([name, { target }]) => [name.toLowerCase(), target])
+    ),
     limits: {
       dailyUsd: value(keys.dailyUsd),
       dailyTokens: value(keys.dailyTokens),
@@ -271,6 +281,10 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
       allowAllUsers: value(keys.telegramEverybody),
       requireMention: value(keys.telegramMention),
       freeResponseChats: value(keys.telegramFree),
+      commandTiers: {
+        dm: { admins: value(keys.telegramAdmins), allowed: value(keys.telegramCommands) },
+        group: { admins: value(keys.telegramGroupAdmins), allowed: value(keys.telegramGroupCommands) }
+      },
       homeChannel:
         channel === null
           ? null

@@ -1,8 +1,9 @@
 /** What a job's run asks (cron-delivery.md 3.6): its own pins, the settings of all jobs, what it ran on when it was made, else the configured model. */
 import { Effect } from "effect"
+import { backendOf } from "../../services/agent/ModelChoice.js"
 import { ModelRoute } from "../../services/agent/ModelRoute.js"
 import { ModelRoutes } from "../../services/agent/ModelRoutes.js"
-import { type ModelBackend, Settings } from "../../services/operation/Settings.js"
+import { Settings } from "../../services/operation/Settings.js"
 import type { Job } from "../../services/schedule/Job.js"
 
 export type RunModel =
@@ -15,19 +16,9 @@ export const make = Effect.gen(function* () {
   const routes = yield* ModelRoutes
   const configured = yield* ModelRoute
 
-  const backendOf = (provider: string | null, model: string | null, baseUrl: string | null): ModelBackend | null => {
-    const base =
-      provider === null ? settings.model : settings.cron.backends.find((backend) => backend.provider === provider)
-    if (base === undefined)
-      return settings.model.provider === provider
-        ? { ...settings.model, model: model ?? settings.model.model, baseUrl: baseUrl ?? settings.model.baseUrl }
-        : null
-    return { ...base, model: model ?? base.model, baseUrl: baseUrl ?? base.baseUrl }
-  }
-
   const pinned = (job: Job, provider: string | null, model: string | null, own: boolean): Effect.Effect<RunModel> =>
     Effect.gen(function* () {
-      const backend = backendOf(provider, model, job.baseUrl)
+      const backend = backendOf(settings, provider, model, job.baseUrl)
       if (backend === null) return { _tag: "Blocked", reason: `the provider "${provider}" is not set up here` }
       const lacking = routes.missing(backend)
       // A job that names its model is never answered by another one.
@@ -40,7 +31,7 @@ export const make = Effect.gen(function* () {
     const was = job.modelSnapshot
     const now = configured.primary
     if (was !== null && (was.provider !== now.provider || was.model !== now.model)) {
-      const backend = backendOf(was.provider, was.model, null)
+      const backend = backendOf(settings, was.provider, was.model, null)
       if (backend !== null && routes.missing(backend) === null) return pinned(job, was.provider, was.model, false)
       return Effect.as(
         Effect.logWarning("what a job was made with is not set up any more; it runs on the configured model").pipe(

@@ -15,6 +15,7 @@ import { media } from "./migrations/0036_media.js"
 import { todos } from "./migrations/0040_todos.js"
 import { processes } from "./migrations/0045_processes.js"
 import { internalEvents } from "./migrations/0050_internal_events.js"
+import { modelChoices } from "./migrations/0056_model_choices.js"
 import { usageDays } from "./migrations/0055_usage_days.js"
 import { liveMessages } from "./migrations/0090_live_messages.js"
 
@@ -34,6 +35,7 @@ const migrations = {
   "0045_processes": processes,
   "0050_internal_events": internalEvents,
   "0055_usage_days": usageDays,
+  "0056_model_choices": modelChoices,
   "0090_live_messages": liveMessages
 }
 

@@ -22,7 +22,15 @@ import { Chat } from "./Update.js"
 import * as Upload from "./Upload.js"
 
 /** Longest waits for one call, in milliseconds: a message, one with files, an edit, a reaction, a new topic, the typing sign (gateway.md 3.8), a question about a chat. */
-const patience = { send: 30_000, upload: 290_000, edit: 15_000, reaction: 15_000, topic: 15_000, typing: 1_500, chat: 10_000 }
+const patience = {
+  send: 30_000,
+  upload: 290_000,
+  edit: 15_000,
+  reaction: 15_000,
+  topic: 15_000,
+  typing: 1_500,
+  chat: 10_000
+}
 
 /** The topic of a forum that its messages carry no id of, and that refuses its own. */
 const general = "1"

@@ -60,4 +60,6 @@ export const isUnchanged = (error: BotApiError): boolean =>
 export const isFormRefused = (error: BotApiError): boolean =>
   error._tag === "BotApiRefused" &&
   error.code === 400 &&
-  /PHOTO_|IMAGE_PROCESS_FAILED|MEDIA_INVALID|VIDEO_|AUDIO_|VOICE_|wrong file|wrong type|failed to process/i.test(error.description)
+  /PHOTO_|IMAGE_PROCESS_FAILED|MEDIA_INVALID|VIDEO_|AUDIO_|VOICE_|wrong file|wrong type|failed to process/i.test(
+    error.description
+  )

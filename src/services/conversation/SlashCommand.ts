@@ -108,6 +108,13 @@ export const commands = [
     busy: "dispatch"
   },
   { name: "skills", aliases: [], usage: "/skills", help: "what I have written down how to do", busy: "dispatch" },
+  {
+    name: "model",
+    aliases: [],
+    usage: "/model [NAME | PROVIDER/NAME | reset] [--global]",
+    help: "the model that answers here, or with --global everywhere",
+    busy: "dispatch"
+  },
   { name: "usage", aliases: [], usage: "/usage", help: "tokens and cost, here and today", busy: "dispatch" },
   { name: "whoami", aliases: [], usage: "/whoami", help: "who you are to me", busy: "dispatch" },
   { name: "start", aliases: [], usage: "/start", help: "", busy: "dispatch", silent: true }

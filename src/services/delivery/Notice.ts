@@ -56,6 +56,7 @@ export type Code =
   | "restart.back"
   | "home.missing"
   | "command.unknown"
+  | "command.refused"
   | "media.failed"
   | "media.left"
   | "media.unheard"
@@ -375,6 +376,9 @@ export const homeMissing = (home: { readonly platform: string }): Notice =>
     "home.missing",
     `No home channel is set for ${home.platform} yet. Say /sethome in the chat that I should report to.`
   )
+
+export const commandRefused = (command: { readonly command: string }): Notice =>
+  notice("command.refused", `/${command.command} is not for you here; /help and /whoami are. My owner can change that.`)
 
 export const commandUnknown = (command: { readonly typed: string; readonly closest: ReadonlyArray<string> }): Notice =>
   notice(

@@ -179,6 +179,28 @@ const Prices = expecting(
   "a list of prices, such as [{model: gpt-5-mini, input: 0.25, output: 2}]"
 )
 
+const Overrides = expecting(
+  Schema.Record({
+    key: Schema.String,
+    value: Schema.Struct({
+      model: Schema.optional(Schema.NonEmptyString),
+      prompt: Schema.optional(Schema.String.pipe(Schema.maxLength(8_000)))
+    })
+  }),
+  'chats with what differs there, such as {"telegram:-1001": {model: fast, prompt: Answer in French.}}'
+)
+const Texts = expecting(
+  Schema.Record({ key: Schema.String, value: Schema.NonEmptyString }),
+  "names and what they stand for"
+)
+const QuickCommands = expecting(
+  Schema.Record({
+    key: Schema.String.pipe(Schema.pattern(/^[\p{L}][\p{L}\p{N}_-]*$/u)),
+    value: Schema.Struct({ type: Schema.Literal("alias"), target: Schema.NonEmptyString })
+  }),
+  "commands such as {standup: {type: alias, target: Say what I did yesterday}}"
+)
+
 const HomeChannel = expecting(
   Schema.NullOr(
     Schema.Union(
@@ -346,6 +368,24 @@ export const keys = {
     fallback: true,
     doc: "tell home channels and chats with running work of a restart",
     example: "true"
+  }),
+  channelOverrides: key({
+    path: "channel_overrides",
+    schema: Overrides,
+    fallback: {},
+    doc: "what differs in single chats, by platform:chat or platform:chat:thread: {model, prompt}"
+  }),
+  modelAliases: key({
+    path: "model_aliases",
+    schema: Texts,
+    fallback: {},
+    doc: "short names for /model, such as {fast: openai/gpt-5-mini}"
+  }),
+  quickCommands: key({
+    path: "quick_commands",
+    schema: QuickCommands,
+    fallback: {},
+    doc: "commands of your own, by name: {type: alias, target: what is sent for it}"
   }),
   disabledToolsets: key({
     path: "agent.disabled_toolsets",
@@ -748,6 +788,32 @@ export const keys = {
     schema: Ids,
     fallback: [],
     doc: "groups where no mention is needed"
+  }),
+  telegramAdmins: key({
+    path: "platforms.telegram.extra.allow_admin_from",
+    schema: Schema.NullOr(Ids),
+    fallback: null,
+    refused: [],
+    doc: "ids of those who may type every command in direct messages; unset: everybody may"
+  }),
+  telegramCommands: key({
+    path: "platforms.telegram.extra.user_allowed_commands",
+    schema: Names,
+    fallback: [],
+    doc: "what the others may type there, beside /help and /whoami"
+  }),
+  telegramGroupAdmins: key({
+    path: "platforms.telegram.extra.group_allow_admin_from",
+    schema: Schema.NullOr(Ids),
+    fallback: null,
+    refused: [],
+    doc: "the same for groups"
+  }),
+  telegramGroupCommands: key({
+    path: "platforms.telegram.extra.group_user_allowed_commands",
+    schema: Names,
+    fallback: [],
+    doc: "the same for groups"
   }),
   telegramHome: key({
     path: "platforms.telegram.home_channel",

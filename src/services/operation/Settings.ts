@@ -1,4 +1,6 @@
 import { Context, type Redacted, Schema } from "effect"
+import type { CommandTiers } from "../conversation/CommandTier.js"
+import type { ChannelOverrides } from "./ChannelOverride.js"
 import type { Price } from "../agent/Price.js"
 
 export const BusyMode = Schema.Literal("interrupt", "queue", "steer")
@@ -27,6 +29,7 @@ export interface TelegramSettings {
   readonly allowAllUsers: boolean
   readonly requireMention: boolean
   readonly freeResponseChats: ReadonlyArray<string>
+  readonly commandTiers: CommandTiers
   readonly homeChannel: { readonly chatId: string; readonly threadId: string | null } | null
   readonly streaming: boolean
 }
@@ -159,6 +162,12 @@ export interface SettingsShape {
     readonly retentionDays: number | null
   }
   readonly telegram: TelegramSettings
+  /** What the owner set for single chats. */
+  readonly channelOverrides: ChannelOverrides
+  /** Short names of models, in small letters. */
+  readonly modelAliases: ReadonlyMap<string, string>
+  /** The owner's own commands: what each stands for. */
+  readonly quickCommands: ReadonlyMap<string, string>
   /** Files out and in (gateway.md 3.5, 3.8). */
   readonly media: {
     /** Besides the working directory, and the home's workspace and media. */

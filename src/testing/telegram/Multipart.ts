@@ -11,8 +11,7 @@ export class Uploaded extends Schema.Class<Uploaded>("hermes/testing/Uploaded")(
 const decodeJson = Schema.decodeUnknownEither(Schema.parseJson(Schema.Unknown))
 
 /** JSON where it is a structure; a text stays one. */
-const valueOf = (text: string): unknown =>
-  /^[[{]/.test(text) ? Either.getOrElse(decodeJson(text), () => text) : text
+const valueOf = (text: string): unknown => (/^[[{]/.test(text) ? Either.getOrElse(decodeJson(text), () => text) : text)
 
 interface Part {
   readonly name: string
@@ -41,7 +40,7 @@ const attached = (value: unknown, files: ReadonlyMap<string, Uploaded>): unknown
 export const parse = (body: Buffer, boundary: string): Parameters => {
   const parts: Array<Part> = []
   const mark = Buffer.from(`--${boundary}`)
-  for (let at = body.indexOf(mark); at !== -1; ) {
+  for (let at = body.indexOf(mark); at !== -1;) {
     const next = body.indexOf(mark, at + mark.length)
     if (next === -1) break
     const part = partOf(body.subarray(at + mark.length + 2, next - 2))

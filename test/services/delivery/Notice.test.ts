@@ -54,6 +54,7 @@ const all: ReadonlyArray<Notice.Notice> = [
   Notice.restartGoing({ restart: true }),
   Notice.restartBack(),
   Notice.homeMissing({ platform: "telegram" }),
+  Notice.commandRefused({ command: "pause" }),
   Notice.commandUnknown({ typed: "hlep", closest: ["/help"] }),
   Notice.mediaFailed({ name: "plan.pdf", problem: "it is too large" }),
   Notice.mediaLeft({ count: 3, most: 20 }),
