@@ -1,4 +1,5 @@
 /** The agent and its conversations: what answers a person, over stores, a model and surfaces that others give. */
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { Layer } from "effect"
 import * as AdapterRegistry from "../layers/adapter/AdapterRegistry.js"
 import * as Agent from "../layers/agent/Agent.js"
@@ -25,6 +26,7 @@ import * as TargetResolver from "../layers/delivery/TargetResolver.js"
 import * as MemoryFiles from "../layers/node/MemoryFiles.js"
 import * as Processes from "../layers/node/Processes.js"
 import * as SkillFiles from "../layers/node/SkillFiles.js"
+import * as Listener from "../layers/models/Listener.js"
 import * as Shell from "../layers/node/Shell.js"
 import * as Activity from "../layers/operation/Activity.js"
 import * as Drain from "../layers/operation/Drain.js"
@@ -35,7 +37,8 @@ import { tools } from "./tools.js"
 
 /** Who may come in, what comes in by itself, and the conversation that it becomes. */
 const conversation = Layer.merge(Admission.layer, InternalAdmission.layer).pipe(
-  Layer.provideMerge(Layer.mergeAll(Authorization.layer, Conversations.layer))
+  Layer.provideMerge(Layer.mergeAll(Authorization.layer, Conversations.layer)),
+  Layer.provide(Listener.layer.pipe(Layer.provide(FetchHttpClient.layer)))
 )
 
 /** The loop, its delegates and its tools. The tools need the delegation, which needs the loop: the registry is filled last. */

@@ -3,7 +3,7 @@ import { Effect, Layer, Ref } from "effect"
 import * as Turn from "../../src/fibers/Turn.js"
 import * as Recording from "../../src/layers/memory/Recording.js"
 import { Admission, type Receipt } from "../../src/services/conversation/Admission.js"
-import type { Arrival, InboundEvent } from "../../src/services/conversation/InboundEvent.js"
+import { type Arrival, InboundEvent } from "../../src/services/conversation/InboundEvent.js"
 import type { StateError } from "../../src/services/state/StateError.js"
 
 export interface Admitted {
@@ -52,7 +52,12 @@ export const make: Effect.Effect<AdapterAdmission> = Effect.gen(function* () {
         const id = `${botId}:${chatId}:${event.messageId}`
         if (event.messageId !== null && seen.has(id)) return { _tag: "Duplicate" }
         seen.add(id)
-        admitted.add({ kind, event, arrival, value, facts: yield* Turn.peek })
+        const came = arrival.attachments === undefined ? null : yield* arrival.attachments
+        const whole =
+          came === null
+            ? event
+            : new InboundEvent({ ...event, media: came.media, text: [event.text, came.note].join("\n\n").trim() })
+        admitted.add({ kind, event: whole, arrival, value, facts: yield* Turn.peek })
         const [answer] = yield* Ref.getAndUpdate(answers, (all) => all.slice(1))
         return answer ?? { _tag: "Accepted", eventId: id, sessionKey: "key" }
       })

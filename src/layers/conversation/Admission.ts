@@ -4,7 +4,7 @@ import { Approvals } from "../../services/approval/Approval.js"
 import { Admission, addressOf, type Receipt } from "../../services/conversation/Admission.js"
 import { Authorization } from "../../services/conversation/Authorization.js"
 import { Conversations } from "../../services/conversation/Conversations.js"
-import type { Arrival, InboundEvent } from "../../services/conversation/InboundEvent.js"
+import { type Arrival, InboundEvent } from "../../services/conversation/InboundEvent.js"
 import { Inbox } from "../../services/conversation/Inbox.js"
 import { Pairing } from "../../services/conversation/Pairing.js"
 import * as SlashCommand from "../../services/conversation/SlashCommand.js"
@@ -117,12 +117,26 @@ const make = Effect.gen(function* () {
       return { _tag: "Accepted", eventId: entry.id, sessionKey: key }
     })
 
+  /** Only what somebody sends who may talk here is fetched: nobody else fills the disk. */
+  const withFiles = (event: InboundEvent, { attachments }: Arrival): Effect.Effect<InboundEvent> =>
+    attachments === undefined
+      ? Effect.succeed(event)
+      : Effect.map(
+          attachments,
+          ({ media, note }) =>
+            new InboundEvent({
+              ...event,
+              media: [...event.media, ...media],
+              text: [event.text, note].filter((part) => part !== "").join("\n\n")
+            })
+        )
+
   const accept = (event: InboundEvent, arrival: Arrival): Effect.Effect<Receipt, StateError> =>
     Effect.gen(function* () {
       const verdict = yield* authorization.decide(event.source, arrival.authorizedUpstream)
       switch (verdict._tag) {
         case "Allowed":
-          return yield* admit(event, arrival)
+          return yield* admit(yield* withFiles(event, arrival), arrival)
         case "Pair":
           return yield* offerPairing(event)
         case "Ignored":

@@ -12,6 +12,7 @@ import { Conversations } from "../../services/conversation/Conversations.js"
 import { Inbox } from "../../services/conversation/Inbox.js"
 import { TurnStore } from "../../services/conversation/TurnStore.js"
 import { Delegation } from "../../services/delegation/Delegation.js"
+import type { Listener } from "../../services/conversation/Listener.js"
 import { Delivery } from "../../services/delivery/Delivery.js"
 import { HomeChannels } from "../../services/delivery/HomeChannels.js"
 import { Notifier } from "../../services/delivery/Notifier.js"
@@ -165,6 +166,7 @@ export const layer: Layer.Layer<
   | Spending
   | Usage
   | Inbox
+  | Listener
   | Database
   | SessionStore
   | Approvals

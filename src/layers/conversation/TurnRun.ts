@@ -9,9 +9,11 @@ import * as ModelProblem from "../../services/agent/ModelProblem.js"
 import { Approvals } from "../../services/approval/Approval.js"
 import { Inbox, type InboxEntry } from "../../services/conversation/Inbox.js"
 import { type TurnOutcome, TurnStore } from "../../services/conversation/TurnStore.js"
+import { Listener } from "../../services/conversation/Listener.js"
 import * as UserText from "../../services/conversation/UserText.js"
 import { Delivery, type ReplyStream } from "../../services/delivery/Delivery.js"
 import * as Notice from "../../services/delivery/Notice.js"
+import { Notifier } from "../../services/delivery/Notifier.js"
 import type { DeliveryRow } from "../../services/delivery/Outbox.js"
 import { Activity } from "../../services/operation/Activity.js"
 import { Settings } from "../../services/operation/Settings.js"
@@ -72,6 +74,8 @@ export const make = Effect.gen(function* () {
   const activity = yield* Activity
   const approvals = yield* Approvals
   const sessions = yield* SessionStore
+  const listener = yield* Listener
+  const notifier = yield* Notifier
 
   const placeOf = (task: TurnTask, turn: Turn.Turn) => ({
     sessionKey: task.entry.key as string,
@@ -85,13 +89,23 @@ export const make = Effect.gen(function* () {
       yield* Turn.warnOnKeyMismatch("dispatch", entry.key)
       if (task.resumed) return
       const isSaid = entry.event.internal === null
-      const text = UserText.of(entry.event, isShared(entry.event.source, settings.conversation))
+      const { media } = entry.event
+      const heard = yield* listener.hear(media)
+      const text = UserText.of(entry.event, isShared(entry.event.source, settings.conversation), heard)
+      const pictures = media.flatMap(({ mimeType, path }) =>
+        mimeType.startsWith("image/") ? [{ mimeType, path }] : []
+      )
       const step = Effect.gen(function* () {
         yield* turns.begin(turn, entry.id)
         yield* inbox.settle(entry.id, "running", turn.id)
         const said = entry.again === true ? (yield* transcript.rewind(session.id, 1)).text : text
         const [id] = yield* transcript.append(session.id, turn.id, [
-          { _tag: "user", text: said, platformMessageId: isSaid ? entry.event.messageId : null }
+          {
+            _tag: "user",
+            text: said,
+            platformMessageId: isSaid ? entry.event.messageId : null,
+            ...(pictures.length === 0 ? {} : { media: pictures })
+          }
         ])
         if (session.title === null && isSaid && entry.again !== true)
           yield* sessions.deriveTitle(session.id, entry.event.text)
@@ -110,7 +124,15 @@ export const make = Effect.gen(function* () {
         role: "user",
         text: stored
       })
+      if (heard.unheard) yield* tellUnheard(task, turn)
     })
+
+  /** The answer is made without what was said: the person hears of it at once. */
+  const tellUnheard = (task: TurnTask, turn: Turn.Turn) =>
+    notifier.tell(
+      { sessionKey: task.entry.key, address: DeliveryOrigin.chat(turn.origin), about: task.entry.id },
+      Notice.mediaUnheard()
+    )
 
   /** The growing reply: opened with the first words, on surfaces that can edit. */
   const speechTo = (address: DeliveryOrigin.Address | null, turn: Turn.Turn) =>

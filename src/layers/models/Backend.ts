@@ -4,18 +4,20 @@
  */
 import { FileSystem } from "@effect/platform/FileSystem"
 import { HttpClient } from "@effect/platform/HttpClient"
-import { Effect, Stream } from "effect"
+import { Context, Effect, Stream } from "effect"
 import * as Shared from "../../fibers/Shared.js"
 import {
   type BackendName,
   type ModelBackendService,
   ModelError,
   type ModelErrorReason,
+  type ModelRequest,
   speak
 } from "../../services/agent/ModelRoute.js"
 import { Ids } from "../../services/operation/Ids.js"
 import type { ModelBackend } from "../../services/operation/Settings.js"
 import type { ModelLimits } from "./Limits.js"
+import * as Pictures from "./Pictures.js"
 
 export type BackendNeeds = HttpClient | Ids | FileSystem
 
@@ -103,16 +105,18 @@ export const make = (options: Made): Effect.Effect<ModelBackendService, never, B
     const loaded = yield* Shared.cached<ModelBackendService, ModelError, never>(Effect.provide(load(options), context))
     const name: BackendName = { provider: backend.provider, model: modelName(backend) }
     const lacking = missing(backend)
+    const fs = Context.get(context, FileSystem)
+    const shown = (request: ModelRequest) => Pictures.shown(request, backend.sees === true, fs)
     return {
       name,
       contextWindow: backend.contextWindow,
       speak: (request, hear) =>
         lacking === null
-          ? Effect.flatMap(loaded, (service) => speak(service, request, hear))
+          ? Effect.flatMap(Effect.all([loaded, shown(request)]), ([service, asked]) => speak(service, asked, hear))
           : Effect.fail(failed(backend, "not_configured", lacking)),
       stream: (request) =>
         lacking === null
-          ? Stream.unwrap(Effect.map(loaded, (service) => service.stream(request)))
+          ? Stream.unwrap(Effect.map(Effect.all([loaded, shown(request)]), ([service, asked]) => service.stream(asked)))
           : Stream.fail(failed(backend, "not_configured", lacking))
     }
   })

@@ -13,6 +13,7 @@ import {
   UnknownKey,
   ValueRefused
 } from "../../services/operation/Config.js"
+import * as Vision from "../../services/agent/Vision.js"
 import { all, type ConfigKey, keys } from "../../services/operation/ConfigKey.js"
 import {
   type ModelBackend,
@@ -159,7 +160,10 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
     model: model ?? defaultModels[of],
     baseUrl,
     apiKey: secret(environment, names),
-    contextWindow
+    contextWindow,
+    sees:
+      value(keys.mediaVision) === "on" ||
+      (value(keys.mediaVision) === "auto" && Vision.isKnownToSee(model ?? defaultModels[of]))
   })
   const channel = value(keys.telegramHome)
   const homeThread = environment["TELEGRAM_HOME_CHANNEL_THREAD_ID"]

@@ -222,9 +222,9 @@ const make = Effect.gen(function* () {
         yield* end(parent.id, "branched")
         const fresh = yield* openFresh(key, source, parent.id)
         yield* sql`INSERT INTO messages (session_id, turn_id, at, role, text, reasoning, tool_calls, tool_call_id, tool_name,
-            outcome, platform_message_id)
+            outcome, platform_message_id, media)
           SELECT ${fresh.id}, turn_id, at, role, text, reasoning, tool_calls, tool_call_id, tool_name, outcome,
-            platform_message_id
+            platform_message_id, media
           FROM messages WHERE session_id = ${parent.id} AND active = 1 ORDER BY coalesce(position, id), id`
         const name = wanted !== "" ? wanted : parent.title === null ? null : yield* SessionTitles.free(parent.title, "")
         yield* sql`UPDATE sessions SET

@@ -3,6 +3,7 @@ import type { SessionId } from "../../services/session/Session.js"
 import {
   type Message,
   NothingToRewind,
+  Picture,
   SessionCompacting,
   type StoredMessage,
   ToolCallPart,
@@ -24,8 +25,16 @@ const common = {
   text: Schema.String
 }
 
+const Pictures = Schema.parseJson(Schema.Array(Picture))
+const encodePictures = Schema.encode(Pictures)
+
 const Row = Schema.Union(
-  Schema.Struct({ ...common, role: Schema.Literal("user"), platformMessageId: Schema.NullOr(Schema.String) }),
+  Schema.Struct({
+    ...common,
+    role: Schema.Literal("user"),
+    platformMessageId: Schema.NullOr(Schema.String),
+    media: Schema.NullOr(Pictures)
+  }),
   Schema.Struct({
     ...common,
     role: Schema.Literal("assistant"),
@@ -46,7 +55,12 @@ const Row = Schema.Union(
 const messageOf = (row: typeof Row.Type): StoredMessage["message"] => {
   switch (row.role) {
     case "user":
-      return { _tag: "user", text: row.text, platformMessageId: row.platformMessageId }
+      return {
+        _tag: "user",
+        text: row.text,
+        platformMessageId: row.platformMessageId,
+        ...(row.media === null ? {} : { media: row.media })
+      }
     case "assistant":
       return {
         _tag: "assistant",
@@ -77,10 +91,10 @@ const inPlace = (rows: ReadonlyArray<StoredMessage>): ReadonlyArray<StoredMessag
   rows.some((row) => row.position !== row.id) ? rows.toSorted((a, b) => a.position - b.position || a.id - b.id) : rows
 
 const columns = `id, coalesce(position, id) AS position, at, turn_id AS turnId, role, text, reasoning, tool_calls AS toolCalls, tool_call_id AS toolCallId,
-  tool_name AS toolName, outcome, platform_message_id AS platformMessageId`
+  tool_name AS toolName, outcome, platform_message_id AS platformMessageId, media`
 
 const insertMessage = `INSERT INTO messages (session_id, turn_id, at, role, text, reasoning, tool_calls, tool_call_id, tool_name,
-  outcome, platform_message_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+  outcome, platform_message_id, media) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 const touchSession = `UPDATE sessions SET message_count = message_count + ?, last_activity_at = ?, archived = 0 WHERE id = ?`
 
@@ -90,21 +104,27 @@ type Own = readonly [
   toolCallId: string | null,
   toolName: string | null,
   outcome: string | null,
-  platformMessageId: string | null
+  platformMessageId: string | null,
+  media: string | null
 ]
 
 /** The columns that a message has of its own; the others are null. */
 const ownOf = (message: Message): Effect.Effect<Own, ParseResult.ParseError> => {
   switch (message._tag) {
     case "user":
-      return Effect.succeed([null, null, null, null, null, message.platformMessageId])
+      return Effect.map(
+        message.media === undefined || message.media.length === 0
+          ? Effect.succeed(null)
+          : encodePictures(message.media),
+        (pictures): Own => [null, null, null, null, null, message.platformMessageId, pictures]
+      )
     case "assistant":
       return Effect.map(
         message.toolCalls.length === 0 ? Effect.succeed(null) : encodeCalls(message.toolCalls),
-        (calls): Own => [message.reasoning, calls, null, null, message.finishReason, null]
+        (calls): Own => [message.reasoning, calls, null, null, message.finishReason, null, null]
       )
     case "tool":
-      return Effect.succeed([null, null, message.callId, message.tool, message.disposition, null])
+      return Effect.succeed([null, null, message.callId, message.tool, message.disposition, null, null])
   }
 }
 

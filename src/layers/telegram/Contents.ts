@@ -26,19 +26,71 @@ const file = (kind: string, found: Named): string => {
   return details.length === 0 ? kind : `${kind} (${details.join(", ")})`
 }
 
-/** Files of a message, which cannot be opened here. */
+/** A file of a message that the bot can fetch. */
+export interface Attachment {
+  readonly fileId: string
+  readonly id: string
+  readonly name: string
+  readonly mimeType: string
+  /** As Telegram says; null when it does not. */
+  readonly bytes: number | null
+  /** In a person's words. */
+  readonly told: string
+}
+
+const endings: { readonly [mimeType: string]: string } = {
+  "image/jpeg": "jpg",
+  "audio/ogg": "ogg",
+  "audio/mpeg": "mp3",
+  "video/mp4": "mp4"
+}
+
+/** What is in a message by its kind: the largest photo, and an animation once (Telegram sends it as a document too). */
+const named = ({
+  photo,
+  animation,
+  document,
+  video,
+  audio,
+  voice,
+  video_note
+}: Contents): ReadonlyArray<readonly [kind: string, mimeType: string, found: Named]> => {
+  const all: ReadonlyArray<readonly [string, string, Named | null | undefined]> = [
+    ["photo", "image/jpeg", photo?.at(-1)],
+    ["document", "application/octet-stream", animation === null ? document : null],
+    ["animation", "video/mp4", animation],
+    ["video", "video/mp4", video],
+    ["audio", "audio/mpeg", audio],
+    ["voice message", "audio/ogg", voice],
+    ["video message", "video/mp4", video_note]
+  ]
+  return all.flatMap(([kind, mimeType, found]) =>
+    found === null || found === undefined ? [] : [[kind, mimeType, found] as const]
+  )
+}
+
+export const attachments = (contents: Contents): ReadonlyArray<Attachment> =>
+  named(contents).flatMap(([kind, usual, found]) => {
+    if (found.file_id === null) return []
+    const mimeType = found.mime_type ?? usual
+    return [
+      {
+        fileId: found.file_id,
+        id: found.file_unique_id ?? found.file_id,
+        name: found.file_name ?? `${kind.replace(/ /g, "-")}.${endings[mimeType] ?? "bin"}`,
+        mimeType,
+        bytes: found.file_size,
+        told: file(kind, found)
+      }
+    ]
+  })
+
+/** What cannot be opened here. */
 export const files = (contents: Contents): ReadonlyArray<string> => {
-  const { photo, animation, document, video, audio, voice, video_note, sticker, story, game } = contents
+  const { sticker, story, game } = contents
   const { checklist, paid_media, invoice } = contents
-  const largest = photo?.at(-1)
   return [
-    largest === undefined ? null : file("photo", largest),
-    // Telegram sends an animation as a document too.
-    animation === null ? (document === null ? null : file("document", document)) : file("animation", animation),
-    video === null ? null : file("video", video),
-    audio === null ? null : file("audio", audio),
-    voice === null ? null : file("voice message", voice),
-    video_note === null ? null : file("video message", video_note),
+    ...named(contents).map(([kind, , found]) => (found.file_id === null ? file(kind, found) : null)),
     sticker === null ? null : sticker.emoji === null ? "sticker" : `sticker ${plain(sticker.emoji)}`,
     story === null ? null : "story",
     game === null ? null : "game",
@@ -67,6 +119,10 @@ export const told = (contents: Contents): ReadonlyArray<string> => {
 
 /** The note about files that the model reads: never silence about what cannot be opened. */
 export const note = (found: ReadonlyArray<string>): string =>
-  found.length === 0
-    ? ""
-    : `[attached: ${found.join("; ")}. Attachments from Telegram cannot be opened here yet; only their kind is known]`
+  found.length === 0 ? "" : `[attached: ${found.join("; ")}. They cannot be opened here; only their kind is known]`
+
+/** Files of a message that another one answers: their kind is enough. */
+export const mentioned = (contents: Contents): string => {
+  const all = [...attachments(contents).map(({ told }) => told), ...files(contents)]
+  return all.length === 0 ? "" : `[attached: ${all.join("; ")}]`
+}

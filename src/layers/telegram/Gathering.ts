@@ -34,6 +34,7 @@ const merged = (parts: Arr.NonEmptyReadonlyArray<Written>): Written => ({
   updates: parts.flatMap((part) => part.updates),
   text: parts.reduce((text, part) => joined(text, part.text), ""),
   files: parts.flatMap((part) => part.files),
+  attachments: parts.flatMap((part) => part.attachments),
   replyTo: parts[0].replyTo,
   answersBot: parts.some((part) => part.answersBot)
 })
@@ -41,7 +42,8 @@ const merged = (parts: Arr.NonEmptyReadonlyArray<Written>): Written => ({
 const sameVoice = ({ parts: [first] }: Held, message: Written): boolean =>
   first.chat.id === message.chat.id && first.threadId === message.threadId && first.userId === message.userId
 
-const isPlain = (message: Written): boolean => message.album === null && message.files.length === 0
+const isPlain = (message: Written): boolean =>
+  message.album === null && message.files.length === 0 && message.attachments.length === 0
 
 const goesOn = (held: Held, message: Written): boolean =>
   held.kind === "album"

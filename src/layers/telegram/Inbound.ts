@@ -17,6 +17,8 @@ export interface Written {
   readonly album: string | null
   readonly text: string
   readonly files: ReadonlyArray<string>
+  /** Files that can be fetched. */
+  readonly attachments: ReadonlyArray<Contents.Attachment>
   readonly replyTo: InboundEvent["replyTo"]
   readonly answersBot: boolean
   /** Epoch milliseconds. */
@@ -73,7 +75,7 @@ const answeredBy = (message: Message): Answered | null =>
 const replyOf = (message: Message): InboundEvent["replyTo"] => {
   const answered = answeredBy(message)
   if (answered === null) return null
-  const whole = [textOf(answered), Contents.note(Contents.files(answered))].filter((part) => part !== "").join("\n")
+  const whole = [textOf(answered), Contents.mentioned(answered)].filter((part) => part !== "").join("\n")
   const author = answered.from ?? answered.sender_chat
   return {
     messageId: String(answered.message_id),
@@ -93,7 +95,8 @@ const written = (id: number, message: Message, bot: Identity): Incoming => {
   if (message.is_automatic_forward === true) return dropped(id, "a copy of a channel's post")
   const text = textOf(message)
   const files = Contents.files(message)
-  if (text === "" && files.length === 0) return dropped(id, "a service message")
+  const attachments = Contents.attachments(message)
+  if (text === "" && files.length === 0 && attachments.length === 0) return dropped(id, "a service message")
   const answered = answeredBy(message)
   return {
     _tag: "Written",
@@ -107,6 +110,7 @@ const written = (id: number, message: Message, bot: Identity): Incoming => {
       album: message.media_group_id,
       text,
       files,
+      attachments,
       replyTo: replyOf(message),
       answersBot: answered?.from?.id === bot.id,
       sentAt: message.date * 1000

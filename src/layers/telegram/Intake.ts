@@ -3,6 +3,7 @@ import { Array as Arr, Cause, Clock, Effect } from "effect"
 import type { Admission, Receipt } from "../../services/conversation/Admission.js"
 import type { Arrival } from "../../services/conversation/InboundEvent.js"
 import type { StateError } from "../../services/state/StateError.js"
+import type * as Download from "./Download.js"
 import * as Inbound from "./Inbound.js"
 import type * as Mention from "./Mention.js"
 import type { Identity } from "./Update.js"
@@ -23,6 +24,7 @@ export interface Context {
   readonly bot: Identity
   readonly rules: Mention.Rules
   readonly arrival: Arrival
+  readonly fetch: Download.Fetch
   /** Tells Telegram that a press was seen; waits for nobody. */
   readonly answerPress: (callbackId: string, text: string | null) => Effect.Effect<void>
 }
@@ -43,14 +45,22 @@ const answerOf = (receipt: Receipt): string | null => {
 
 export const ofWritten = (
   written: Inbound.Written,
-  { bot, rules, arrival }: Context,
+  { arrival, bot, fetch, rules }: Context,
   admission: typeof Admission.Service
 ): Item => {
   const event = Inbound.eventOf(written, bot, rules)
   return {
     updates: written.updates,
     chatId: String(written.chat.id),
-    admit: event === null ? Effect.void : Effect.asVoid(admission.accept(event, arrival))
+    admit:
+      event === null
+        ? Effect.void
+        : Effect.asVoid(
+            admission.accept(
+              event,
+              written.attachments.length === 0 ? arrival : { ...arrival, attachments: fetch(written.attachments) }
+            )
+          )
   }
 }
 

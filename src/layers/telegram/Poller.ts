@@ -31,6 +31,7 @@ export interface PollerOptions {
   readonly rules: Intake.Context["rules"]
   readonly arrival: Intake.Context["arrival"]
   readonly answerPress: Intake.Context["answerPress"]
+  readonly fetch: Intake.Context["fetch"]
 }
 
 const Batch = Schema.Array(Schema.Unknown)
@@ -48,7 +49,7 @@ const identify = (api: BotApi): Effect.Effect<Update.Identity, BotApiError> =>
   )
 
 /** The loop of one connection. `offset` is the first update that is not settled. */
-const makePolling = ({ api, chats, rules, arrival, answerPress }: PollerOptions) => {
+const makePolling = ({ answerPress, api, arrival, chats, fetch, rules }: PollerOptions) => {
   const settled = new Set<number>()
   const intake = Intake.makeIntake()
   let gathering = Gathering.empty
@@ -128,7 +129,7 @@ const makePolling = ({ api, chats, rules, arrival, answerPress }: PollerOptions)
       const isStuck = batch.length >= batchSize && heldBefore.includes(Update.idOf(batch[0]) ?? -1)
       const flushed = isStuck ? Gathering.take(taken.gathering, [], Number.POSITIVE_INFINITY) : null
       gathering = flushed === null ? taken.gathering : flushed.gathering
-      const context: Intake.Context = { bot, rules, arrival, answerPress }
+      const context: Intake.Context = { answerPress, arrival, bot, fetch, rules }
       const admission = yield* Admission
       const items = [
         ...[...taken.whole, ...(flushed?.whole ?? [])].map((one) => Intake.ofWritten(one, context, admission)),

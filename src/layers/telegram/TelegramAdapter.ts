@@ -5,11 +5,13 @@ import * as Turn from "../../fibers/Turn.js"
 import { type Adapter, type AdapterState, SendRefused, SendRetryable } from "../../services/adapter/Adapter.js"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import type { Admission } from "../../services/conversation/Admission.js"
+import { MediaFiles } from "../../services/delivery/MediaFiles.js"
 import { GatewayLock, type LockUnusable, type TokenInUse } from "../../services/operation/GatewayLock.js"
 import { Settings, type TelegramSettings } from "../../services/operation/Settings.js"
 import * as BotApi from "./BotApi.js"
 import { capabilities } from "./Capabilities.js"
 import * as Chats from "./Chats.js"
+import * as Download from "./Download.js"
 import * as Outbound from "./Outbound.js"
 import * as Poller from "./Poller.js"
 
@@ -23,6 +25,7 @@ const make = (settings: TelegramSettings, token: Token) =>
   Effect.gen(function* () {
     const registry = yield* AdapterRegistry
     const environment = yield* AmbientEnvironment
+    const files = yield* MediaFiles
     const state = yield* Ref.make<AdapterState>({ _tag: "Starting" })
     const chats = Chats.make()
     const outbound = yield* Deferred.make<Outbound.Outbound, SendRefused>()
@@ -71,6 +74,7 @@ const make = (settings: TelegramSettings, token: Token) =>
             unattended: null,
             workingDirectory: null
           },
+          fetch: Download.make(api, files),
           answerPress: answerPress(api, yield* Effect.scope)
         })
         // Given up on polling; what is to be sent may still leave.
@@ -117,7 +121,7 @@ const make = (settings: TelegramSettings, token: Token) =>
 export const layer: Layer.Layer<
   never,
   TokenInUse | LockUnusable,
-  Settings | AdapterRegistry | Admission | AmbientEnvironment | GatewayLock
+  Settings | AdapterRegistry | Admission | AmbientEnvironment | GatewayLock | MediaFiles
 > = Layer.scopedDiscard(
   Effect.gen(function* () {
     const { telegram } = yield* Settings

@@ -137,8 +137,9 @@ const downloadOver =
         }
         response.on("data", (chunk: Buffer) => {
           size += chunk.length
-          if (size > limit) request.destroy(new Error(`it has more than ${limit} bytes`))
-          else chunks.push(chunk)
+          if (size <= limit) return void chunks.push(chunk)
+          fail(`it has more than ${limit} bytes`)
+          request.destroy()
         })
         response.on("error", (error) => fail(error.message))
         response.on("end", () => resolve(Buffer.concat(chunks)))

@@ -37,6 +37,8 @@ export const Chat = Schema.Struct({
 export type Chat = typeof Chat.Type
 
 const Named = Schema.Struct({
+  file_id: part(Schema.String),
+  file_unique_id: part(Schema.String),
   file_name: part(Schema.String),
   mime_type: part(Schema.String),
   duration: part(Schema.Number),

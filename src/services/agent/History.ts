@@ -17,7 +17,15 @@ const lostResult = (call: ToolCallPart): ToolMessage => ({
 })
 
 const mergeUsers = (first: Message, second: Message): Message | null =>
-  first._tag === "user" && second._tag === "user" ? { ...second, text: `${first.text}\n\n${second.text}` } : null
+  first._tag === "user" && second._tag === "user"
+    ? {
+        ...second,
+        text: `${first.text}\n\n${second.text}`,
+        ...(first.media === undefined && second.media === undefined
+          ? {}
+          : { media: [...(first.media ?? []), ...(second.media ?? [])] })
+      }
+    : null
 
 /** The rows as a model reads them: results follow their calls in call order, a call without one gets one, results without a call are left out. */
 export const forModel = (rows: ReadonlyArray<Message | Summary>): ReadonlyArray<Message> => {

@@ -14,6 +14,14 @@ export interface ModelRequest {
   readonly tools: ReadonlyArray<ToolDefinition>
   /** Identifies the conversation for caches and for scripted and offline models. */
   readonly sessionKey: string
+  /** The pictures of its messages that this model is shown, by their path; put in where the backend is chosen. */
+  readonly pictures?: ReadonlyMap<string, Shown>
+}
+
+/** A picture as a provider takes it. */
+export interface Shown {
+  readonly mimeType: "image/jpeg" | "image/png" | "image/gif" | "image/webp"
+  readonly base64: string
 }
 
 /** What one answer used, as the provider counted it. */

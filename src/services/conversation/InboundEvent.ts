@@ -1,4 +1,4 @@
-import { Schema } from "effect"
+import { type Effect, Schema } from "effect"
 
 export const ChatType = Schema.Literal("dm", "group", "channel", "thread", "forum")
 export type ChatType = typeof ChatType.Type
@@ -71,4 +71,12 @@ export interface Arrival {
   /** Can somebody be asked here? Null: a person reads this conversation. */
   readonly unattended: "single_query" | "unattended" | null
   readonly workingDirectory: string | null
+  /** Fetches what came with it, once it is known that its sender may talk here; bounded, and never fails. Left out: nothing. */
+  readonly attachments?: Effect.Effect<Attachments>
+}
+
+/** What came with a message: files that are kept, and a note about those that could not be. */
+export interface Attachments {
+  readonly media: InboundEvent["media"]
+  readonly note: string
 }

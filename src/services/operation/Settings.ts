@@ -17,6 +17,8 @@ export interface ModelBackend {
   readonly baseUrl: string | null
   readonly apiKey: Redacted.Redacted | null
   readonly contextWindow: number
+  /** Is it shown pictures? Left out: no. */
+  readonly sees?: boolean
 }
 
 export interface TelegramSettings {

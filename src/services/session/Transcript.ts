@@ -7,9 +7,18 @@ import type { SessionId } from "./Session.js"
 export const ToolCallPart = Schema.Struct({ id: Schema.String, name: Schema.String, arguments: Schema.String })
 export type ToolCallPart = typeof ToolCallPart.Type
 
+/** Where a picture of a person's lies. */
+export const Picture = Schema.Struct({ path: Schema.String, mimeType: Schema.String })
+export type Picture = typeof Picture.Type
+
 /** A row of a transcript that is sent to the model as it stands. */
 export const Message = Schema.Union(
-  Schema.TaggedStruct("user", { text: Schema.String, platformMessageId: Schema.NullOr(Schema.String) }),
+  Schema.TaggedStruct("user", {
+    text: Schema.String,
+    platformMessageId: Schema.NullOr(Schema.String),
+    /** Pictures that came with it, for a model that sees; its text names them for any other. */
+    media: Schema.optional(Schema.Array(Picture))
+  }),
   Schema.TaggedStruct("assistant", {
     text: Schema.String,
     reasoning: Schema.NullOr(Schema.String),

@@ -18,6 +18,7 @@ const written = (update: number, fields: Partial<Written> = {}): Written => ({
   album: null,
   text: `text ${update}`,
   files: [],
+  attachments: [],
   replyTo: null,
   answersBot: false,
   sentAt: update,

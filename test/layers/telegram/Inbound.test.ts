@@ -123,8 +123,8 @@ describe("Telegram inbound", () => {
       "photo",
       {
         photo: [
-          { file_id: "s", width: 90, height: 60 },
-          { file_id: "l", width: 1280, height: 720, file_size: 90_000 }
+          { width: 90, height: 60 },
+          { width: 1280, height: 720, file_size: 90_000 }
         ]
       },
       "photo (1280×720, 88 KB)"
@@ -141,7 +141,7 @@ describe("Telegram inbound", () => {
     ["story", { story: {} }, "story"],
     ["paid media", { paid_media: { star_count: 3 } }, "paid media"]
   ])("never keeps silent about a %s", (_, fields, name) => {
-    const note = `[attached: ${name}. Attachments from Telegram cannot be opened here yet; only their kind is known]`
+    const note = `[attached: ${name}. They cannot be opened here; only their kind is known]`
     expect(eventOf(fields)?.text).toBe(note)
     expect(eventOf({ ...fields, caption: "look" })?.text).toBe(`look\n\n${note}`)
   })

@@ -4,7 +4,7 @@ import { address } from "../../../src/fibers/DeliveryOrigin.js"
 import type { OutboundFile } from "../../../src/services/adapter/Adapter.js"
 import type { MediaKind } from "../../../src/services/delivery/Media.js"
 import * as TelegramServer from "../../../src/testing/TelegramServer.js"
-import { connect } from "./connected.js"
+import { connect, kept } from "./connected.js"
 
 const { Faults } = TelegramServer
 
@@ -102,6 +102,57 @@ describe("files to Telegram", () => {
       yield* server.down
       const exit = yield* Effect.exit(adapter.send({ address: at(other), ...message([file("document", "a.bin")]) }))
       assert.isTrue(Exit.isFailure(exit) && /SendRetryable|SendUncertain/.test(String(exit.cause)))
+    })
+  )
+})
+
+describe("files from Telegram", () => {
+  it.scoped("are fetched and kept: a photo at its largest, documents by their name, an album as one message", () =>
+    Effect.gen(function* () {
+      const { admission, server } = yield* connect()
+      const ada = server.user(1)
+      const chat = server.dm(ada)
+      yield* server.store("large", png)
+      yield* server.store("doc", Buffer.from("words"))
+      const photo = [
+        { file_id: "small", file_unique_id: "u1", width: 90, height: 60 },
+        { file_id: "large", file_unique_id: "u2", width: 1280, height: 720, file_size: png.length }
+      ]
+      yield* server.say({ chat, from: ada, fields: { photo, caption: "what is this?" } })
+      const document = { file_id: "doc", file_unique_id: "u3", file_name: "../../plan.txt", mime_type: "text/plain" }
+      yield* server.say({ chat, from: ada, fields: { document } })
+      const first = yield* admission.admitted.waitFor("the photo", ({ event }) => event.text === "what is this?")
+      assert.deepStrictEqual(first.event.media, [
+        { path: "/media/u2/photo.jpg", mimeType: "image/jpeg", name: "photo.jpg" }
+      ])
+      const second = yield* admission.admitted.waitFor("the document", ({ event }) => event.text === "")
+      assert.strictEqual(second.event.media[0]?.mimeType, "text/plain")
+      assert.deepStrictEqual(Buffer.from(kept.get("u2") ?? []), png)
+      assert.strictEqual(Buffer.from(kept.get("u3") ?? []).toString(), "words")
+    })
+  )
+
+  it.scoped("that are too large, gone or cut off are told, and the words arrive all the same", () =>
+    Effect.gen(function* () {
+      const { admission, server } = yield* connect()
+      const ada = server.user(1)
+      const chat = server.dm(ada)
+      yield* server.store("long", new Uint8Array(2_000))
+      yield* server.store("cut", Buffer.from("x"))
+      const say = (file: object, caption: string) =>
+        Effect.gen(function* () {
+          yield* server.say({ chat, from: ada, fields: { document: file, caption } })
+          return yield* admission.admitted.waitFor(caption, ({ event }) => event.text.startsWith(caption))
+        })
+      const declared = yield* say({ file_id: "long", file_name: "a.bin", file_size: 2_000 }, "declared")
+      assert.match(declared.event.text, /larger than/)
+      // One that does not say how long it is is stopped on the way.
+      const silent = yield* say({ file_id: "long", file_name: "b.bin" }, "silent")
+      assert.match(silent.event.text, /more than 1000 bytes/)
+      assert.match((yield* say({ file_id: "gone", file_name: "c.bin" }, "gone")).event.text, /wrong file_id/)
+      yield* server.fault("file", Faults.drop)
+      assert.match((yield* say({ file_id: "cut", file_name: "d.bin" }, "dropped")).event.text, /could not be fetched/)
+      for (const { event } of yield* admission.admitted.all) assert.deepStrictEqual(event.media, [])
     })
   )
 })

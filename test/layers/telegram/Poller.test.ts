@@ -9,7 +9,7 @@ import * as TelegramServer from "../../../src/testing/TelegramServer.js"
 import { scaled } from "../../scale.js"
 import { advancing } from "../../contract/Adapter.js"
 import * as AdapterAdmission from "../../contract/AdapterAdmission.js"
-import { adapterFor, connect, settingsOf } from "./connected.js"
+import { adapterFor, connect, settingsOf, shelf } from "./connected.js"
 import { settle, until } from "./until.js"
 
 const { Faults } = TelegramServer
@@ -396,6 +396,7 @@ describe("Telegram poller", () => {
       })
       const edges = Layer.mergeAll(
         admission.layer,
+        shelf,
         Registry.layer,
         AmbientEnvironment.layer({}),
         taken,

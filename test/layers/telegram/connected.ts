@@ -5,6 +5,7 @@ import * as Registry from "../../../src/layers/adapter/AdapterRegistry.js"
 import * as TelegramAdapter from "../../../src/layers/telegram/TelegramAdapter.js"
 import type { Adapter } from "../../../src/services/adapter/Adapter.js"
 import { AdapterRegistry } from "../../../src/services/adapter/AdapterRegistry.js"
+import { MediaFiles, MediaRefused } from "../../../src/services/delivery/MediaFiles.js"
 import { GatewayLock } from "../../../src/services/operation/GatewayLock.js"
 import { Settings, type TelegramSettings } from "../../../src/services/operation/Settings.js"
 import * as TelegramServer from "../../../src/testing/TelegramServer.js"
@@ -23,6 +24,21 @@ export const settingsOf = (telegram: Partial<TelegramSettings>): Layer.Layer<Set
     Effect.map(Settings, (all) => ({ ...all, telegram: { ...all.telegram, enabled: true, ...telegram } }))
   ).pipe(Layer.provide(settings.layer))
 
+/** Keeps what comes in, in memory. */
+export const kept = new Map<string, Uint8Array>()
+const refused = (name: string) => new MediaRefused({ name, detail: "nothing leaves from here", silent: false })
+export const shelf = Layer.succeed(MediaFiles, {
+  admit: ({ written }) => refused(written),
+  read: ({ name }) => refused(name),
+  recall: (_platform, name) => refused(name),
+  keep: ({ content, id, mimeType, name }) =>
+    Effect.sync(() => {
+      kept.set(id, content)
+      return { path: `/media/${id}/${name}`, stored: id, mimeType, name }
+    }),
+  largestIncoming: 1_000
+})
+
 const freeLock = Layer.succeed(GatewayLock, { home: "/nowhere", holdToken: () => Effect.void })
 
 /** An adapter for `server`, whatever state it gets into; its scope is the caller's. */
@@ -38,6 +54,7 @@ export const adapterFor = (
       Registry.layer,
       AmbientEnvironment.layer(environment),
       freeLock,
+      shelf,
       settingsOf({ token: Redacted.make(server.token), apiRoot: server.apiRoot, ...telegram })
     )
     const context = yield* Layer.build(TelegramAdapter.layer.pipe(Layer.provideMerge(edges)))

@@ -1,7 +1,8 @@
 /** A transcript in Anthropic's form: alternating roles, tool results first in the user's message, marks for the prompt cache. */
 import type * as Generated from "@effect/ai-anthropic/Generated"
-import type { ModelRequest } from "../../../services/agent/ModelRoute.js"
+import type { ModelRequest, Shown } from "../../../services/agent/ModelRoute.js"
 import type { Message } from "../../../services/session/Transcript.js"
+import * as Pictures from "../Pictures.js"
 import { wireArguments, wireId, wireName } from "../WireCall.js"
 
 export type Payload = typeof Generated.BetaCreateMessageParams.Encoded
@@ -9,6 +10,11 @@ type WireMessage = typeof Generated.BetaInputMessage.Encoded
 type CacheControl = typeof Generated.BetaCacheControlEphemeral.Encoded
 
 type Block =
+  | {
+      readonly type: "image"
+      readonly source: { readonly type: "base64"; readonly media_type: Shown["mimeType"]; readonly data: string }
+      readonly cache_control?: CacheControl
+    }
   | { readonly type: "text"; readonly text: string; readonly cache_control?: CacheControl }
   | {
       readonly type: "tool_use"
@@ -33,10 +39,18 @@ const markedMessages = 3
 /** Empty texts are refused. */
 const textBlock = (text: string): Block => ({ type: "text", text: text.trim() === "" ? "(empty)" : text })
 
-const blocksOf = (message: Message): { readonly role: "user" | "assistant"; readonly blocks: ReadonlyArray<Block> } => {
+const imageBlock = ({ base64, mimeType }: Shown): Block => ({
+  type: "image",
+  source: { type: "base64", media_type: mimeType, data: base64 }
+})
+
+const blocksOf = (
+  message: Message,
+  pictures: ModelRequest["pictures"]
+): { readonly role: "user" | "assistant"; readonly blocks: ReadonlyArray<Block> } => {
   switch (message._tag) {
     case "user":
-      return { role: "user", blocks: [textBlock(message.text)] }
+      return { role: "user", blocks: [...Pictures.of(message, pictures).map(imageBlock), textBlock(message.text)] }
     case "tool":
       return {
         role: "user",
@@ -68,10 +82,10 @@ const blocksOf = (message: Message): { readonly role: "user" | "assistant"; read
 const marked = (blocks: ReadonlyArray<Block>): ReadonlyArray<Block> =>
   blocks.map((block, index) => (index === blocks.length - 1 ? { ...block, cache_control: mark } : block))
 
-const messagesOf = (messages: ReadonlyArray<Message>): ReadonlyArray<WireMessage> => {
+const messagesOf = ({ messages, pictures }: ModelRequest): ReadonlyArray<WireMessage> => {
   const turns: Array<{ readonly role: "user" | "assistant"; readonly blocks: Array<Block> }> = []
   for (const message of messages) {
-    const { blocks, role } = blocksOf(message)
+    const { blocks, role } = blocksOf(message, pictures)
     const last = turns.at(-1)
     if (blocks.length === 0) continue
     if (last?.role === role) last.blocks.push(...blocks)
@@ -95,7 +109,7 @@ export const payloadOf = (request: ModelRequest, model: string): Payload => ({
   ...(request.systemPrompt === ""
     ? {}
     : { system: [{ type: "text", text: request.systemPrompt, cache_control: mark }] }),
-  messages: messagesOf(request.messages),
+  messages: messagesOf(request),
   ...(request.tools.length === 0
     ? {}
     : {

@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import type { ModelRequest, TokenUsage } from "../../../services/agent/ModelRoute.js"
 import type { Message } from "../../../services/session/Transcript.js"
+import * as Pictures from "../Pictures.js"
 import { wireArgumentText, wireId, wireName } from "../WireCall.js"
 
 const nullish = <A, I>(schema: Schema.Schema<A, I>) => Schema.optional(Schema.NullOr(schema))
@@ -110,10 +111,19 @@ export interface Dialect {
   readonly streamOptions: boolean
 }
 
-const messageOf = (message: Message): object => {
+const messageOf = (message: Message, pictures: ModelRequest["pictures"]): object => {
   switch (message._tag) {
-    case "user":
-      return { role: "user", content: message.text }
+    case "user": {
+      const shown = Pictures.of(message, pictures)
+      if (shown.length === 0) return { role: "user", content: message.text }
+      return {
+        role: "user",
+        content: [
+          ...shown.map((picture) => ({ type: "image_url", image_url: { url: Pictures.dataUrl(picture) } })),
+          { type: "text", text: message.text }
+        ]
+      }
+    }
     case "tool":
       return { role: "tool", tool_call_id: wireId(message.callId), content: message.text }
     case "assistant":
@@ -140,7 +150,9 @@ export const bodyOf = (request: ModelRequest, model: string, dialect: Dialect): 
     model,
     messages: [
       ...(request.systemPrompt === "" ? [] : [{ role: "system", content: request.systemPrompt }]),
-      ...request.messages.filter((message) => !saysNothing(message)).map(messageOf)
+      ...request.messages
+        .filter((message) => !saysNothing(message))
+        .map((message) => messageOf(message, request.pictures))
     ],
     ...(request.tools.length === 0
       ? {}

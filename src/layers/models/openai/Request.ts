@@ -2,15 +2,31 @@
 import type * as Generated from "@effect/ai-openai/Generated"
 import type { ModelRequest } from "../../../services/agent/ModelRoute.js"
 import type { Message } from "../../../services/session/Transcript.js"
+import * as Pictures from "../Pictures.js"
 import { wireArgumentText, wireId, wireName } from "../WireCall.js"
 
 export type Payload = typeof Generated.CreateResponse.Encoded
 type Item = typeof Generated.InputItem.Encoded
 
-const itemsOf = (message: Message): ReadonlyArray<Item> => {
+const itemsOf = (message: Message, pictures: ModelRequest["pictures"]): ReadonlyArray<Item> => {
   switch (message._tag) {
-    case "user":
-      return [{ role: "user", content: message.text }]
+    case "user": {
+      const shown = Pictures.of(message, pictures)
+      if (shown.length === 0) return [{ role: "user", content: message.text }]
+      return [
+        {
+          role: "user",
+          content: [
+            ...shown.map((picture) => ({
+              type: "input_image" as const,
+              image_url: Pictures.dataUrl(picture),
+              detail: "auto" as const
+            })),
+            { type: "input_text", text: message.text }
+          ]
+        }
+      ]
+    }
     case "tool":
       return [{ type: "function_call_output", call_id: wireId(message.callId), output: message.text }]
     case "assistant":
@@ -29,7 +45,7 @@ const itemsOf = (message: Message): ReadonlyArray<Item> => {
 export const payloadOf = (request: ModelRequest, model: string): Payload => ({
   model,
   ...(request.systemPrompt === "" ? {} : { instructions: request.systemPrompt }),
-  input: request.messages.flatMap(itemsOf),
+  input: request.messages.flatMap((message) => itemsOf(message, request.pictures)),
   ...(request.tools.length === 0
     ? {}
     : {

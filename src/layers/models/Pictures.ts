@@ -1,0 +1,67 @@
+/** Puts the pictures of a conversation into what a model is sent: the newest, within what providers take. */
+import type { FileSystem } from "@effect/platform/FileSystem"
+import { Effect, Option } from "effect"
+import type { ModelRequest, Shown } from "../../services/agent/ModelRoute.js"
+import type { Picture } from "../../services/session/Transcript.js"
+
+/** Pictures of one request, the newest of the conversation; older ones are only named. */
+const mostPictures = 8
+/** Of one picture, as the strictest provider says; a larger one is only named. Bytes. */
+const largest = 3_700_000
+/** Of all together. Bytes. */
+const largestSum = 12_000_000
+
+const isShowable = (mimeType: string): mimeType is Shown["mimeType"] =>
+  mimeType === "image/jpeg" || mimeType === "image/png" || mimeType === "image/gif" || mimeType === "image/webp"
+
+const blind =
+  "(This model is not shown pictures: say so when one matters. media.vision: on shows them to a model that can see.)"
+
+const picturesOf = (request: ModelRequest): ReadonlyArray<Picture> =>
+  request.messages.flatMap((message) => (message._tag === "user" ? (message.media ?? []) : []))
+
+/** The last words of a person say what the model cannot know: that there is a picture that it is not shown. */
+const told = (request: ModelRequest): ModelRequest => {
+  const at = request.messages.findLastIndex(({ _tag }) => _tag === "user")
+  const last = request.messages[at]
+  return last?._tag !== "user" || (last.media ?? []).length === 0
+    ? request
+    : { ...request, messages: request.messages.with(at, { ...last, text: `${last.text}\n${blind}` }) }
+}
+
+/** As it was asked for when there are none: most conversations have none, and pay nothing. */
+export const shown = (
+  request: ModelRequest,
+  sees: boolean,
+  fs: Pick<FileSystem, "readFile" | "realPath">
+): Effect.Effect<ModelRequest> =>
+  Effect.gen(function* () {
+    const wanted = picturesOf(request).filter(({ mimeType }) => isShowable(mimeType))
+    if (wanted.length === 0) return request
+    if (!sees) return told(request)
+    const pictures = new Map<string, Shown>()
+    let sum = 0
+    for (const { mimeType, path } of wanted.toReversed()) {
+      if (pictures.size >= mostPictures || pictures.has(path) || !isShowable(mimeType)) continue
+      // A link that took the place of a picture leads to something that nobody showed.
+      const real = yield* Effect.option(fs.realPath(path))
+      const content =
+        Option.getOrNull(real) === path ? yield* Effect.option(fs.readFile(path)) : Option.none<Uint8Array>()
+      if (Option.isNone(content) || content.value.length > largest || sum + content.value.length > largestSum) continue
+      sum += content.value.length
+      pictures.set(path, { mimeType, base64: Buffer.from(content.value).toString("base64") })
+    }
+    return { ...request, pictures }
+  })
+
+/** Those of one message that are shown, in order. */
+export const of = (
+  message: { readonly media?: ReadonlyArray<Picture> | undefined },
+  pictures: ModelRequest["pictures"]
+): ReadonlyArray<Shown> =>
+  (message.media ?? []).flatMap(({ path }) => {
+    const found = pictures?.get(path)
+    return found === undefined ? [] : [found]
+  })
+
+export const dataUrl = ({ base64, mimeType }: Shown): string => `data:${mimeType};base64,${base64}`
