@@ -64,24 +64,19 @@ const make = Effect.gen(function* () {
     delay === 0 ? Effect.void : Effect.flatMap(Random.nextIntBetween(0, delay), (millis) => Effect.sleep(millis))
 
   const launch = (claim: FireClaim, close: Effect.Effect<void>) =>
-    Effect.gen(function* () {
+    Effect.suspend(() => {
       const entry: Running = { claim, fiber: null, interrupt: "shutdown" }
       running.set(claim.occurrence, entry)
       const ended = Effect.suspend(() => {
         running.delete(claim.occurrence)
         return Effect.zipRight(close, offered)
       })
+      const run = runner.run(claim, { interrupt: Effect.sync(() => entry.interrupt) })
       // Once claimed it is run, if only to be recorded as interrupted.
-      entry.fiber = yield* Effect.provideService(
-        Turn.forkCertain(
-          Effect.exit(Effect.interruptible(jitter)).pipe(
-            Effect.zipRight(runner.run(claim, { interrupt: Effect.sync(() => entry.interrupt) })),
-            Effect.ensuring(ended)
-          )
-        ),
-        Scope.Scope,
-        scope
-      )
+      const certain = delay === 0 ? run : Effect.zipRight(Effect.exit(Effect.interruptible(jitter)), run)
+      return Effect.map(Turn.forkCertain(Effect.ensuring(certain, ended)), (fiber) => {
+        entry.fiber = fiber
+      })
     })
 
   /** Starts as many as there are places, all in one transaction; counted as work before anything of them happens. */
@@ -101,10 +96,15 @@ const make = Effect.gen(function* () {
       .start(batch)
       .pipe(Effect.onError(() => Effect.forEach(counted.values(), (close) => close, { discard: true })))
     queue = queue.slice(batch.length)
-    for (const claim of started) {
-      yield* launch(claim, counted.get(claim.occurrence) ?? Effect.void)
-      counted.delete(claim.occurrence)
-    }
+    yield* Effect.forEach(
+      started,
+      (claim) => {
+        const close = counted.get(claim.occurrence) ?? Effect.void
+        counted.delete(claim.occurrence)
+        return launch(claim, close)
+      },
+      { discard: true }
+    ).pipe(Effect.provideService(Scope.Scope, scope))
     yield* Effect.forEach(counted.values(), (close) => close, { discard: true })
     if (queue.length > 0) yield* offered
   }).pipe(

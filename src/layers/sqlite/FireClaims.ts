@@ -64,7 +64,9 @@ const Wake = Rows.all(
     busy: Rows.Flag
   })
 )
-const Ended = Rows.first(Schema.Struct({ job: JobNumber, count: Schema.Number }))
+const isEndedRow = (row: ReadonlyArray<unknown>): row is readonly [job: JobNumber, count: number] =>
+  isNumber(row[0]) && isNumber(row[1])
+const decodeEnded = shaped(isEndedRow)
 
 const selectDue = `SELECT s.job, s.next_at, s.rule, s.remaining, s.hold_until,
     EXISTS (SELECT 1 FROM occurrences AS o WHERE o.job = s.job AND o.finished_at IS NULL)
@@ -89,6 +91,9 @@ const advance = `UPDATE schedule SET next_at = e.value, settled = ?, remaining =
 
 const start = `UPDATE occurrences SET state = 'running', token = ? || id, started_at = ?, lease_until = ?
   WHERE id IN (SELECT value FROM json_each(?)) AND state = 'claimed' AND token = ? RETURNING id`
+
+const end = `UPDATE occurrences SET state = ?, finished_at = ?, token = NULL, lease_until = NULL, reason = ?, session_id = ?, output = ?
+  WHERE id = ? AND state = 'running' AND token = ? RETURNING job, count`
 
 interface Plan {
   readonly schedules: Map<number, Schedule.Schedule>
@@ -262,15 +267,17 @@ const make = Effect.gen(function* () {
 
   /** The row first: it is the compare-and-set that makes the rest happen once. */
   const ended = (held: FireClaim, ending: RunEnding): Step<void, ClaimLost> =>
-    Effect.gen(function* () {
-      const sql = yield* Transaction
-      const now = yield* Clock.currentTimeMillis
-      const row = yield* Ended(sql`UPDATE occurrences SET state = ${ending.status}, finished_at = ${now}, token = NULL,
-          lease_until = NULL, reason = ${ending.reason}, session_id = ${ending.sessionId}, output = ${ending.output}
-        WHERE id = ${held.occurrence} AND state = 'running' AND token = ${held.token} RETURNING job, count`)
-      if (row === null) return yield* new ClaimLost({ occurrence: held.occurrence })
-      yield* ClaimRecovery.recordOnJob(row.job, row.count, now, ending)
-    })
+    Effect.flatMap(Transaction, (sql) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const { output, reason, sessionId, status } = ending
+        const row = sql.unsafe(end, [status, now, reason, sessionId, output, held.occurrence, held.token])
+        return Effect.flatMap(Effect.flatMap(row.values, decodeEnded), ([one]): Step<void, ClaimLost> =>
+          one === undefined
+            ? Effect.fail(new ClaimLost({ occurrence: held.occurrence }))
+            : ClaimRecovery.recordOnJob(one[0], one[1], now, ending)
+        )
+      })
+    )
 
   return FireClaims.of({
     nextDue,
