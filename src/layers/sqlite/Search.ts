@@ -1,5 +1,4 @@
 /** Search over the messages and their index (state-agent.md 2.6). */
-import type { SqlClient } from "@effect/sql"
 import { Clock, Effect, Layer, Schema } from "effect"
 import * as Turn from "../../fibers/Turn.js"
 import { Activity } from "../../services/operation/Activity.js"
@@ -10,7 +9,7 @@ import { Database, Transaction } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
 import * as Rows from "./Rows.js"
 import { type IndexedMessage, type IndexUnusable, SearchIndex, type Watermark } from "./SearchIndex.js"
-import { owned } from "./SessionRows.js"
+import { ownedBy } from "./SessionRows.js"
 
 /** Characters of a message that are searched; results of tools can be whole files. */
 const mostCharacters = 65_536
@@ -23,7 +22,9 @@ const largestSlice = 400
 
 /** Messages after which the pieces of the index are joined, and in how many slices at most. */
 const mergeAfter = 500
-const mostMerges = 2_000
+const mostMerges = 10_000
+/** And slices after which they are: a piece more costs each search a look. */
+const mostPieces = 16
 
 /** Rows that are looked through at once where there is no index. */
 const scanRows = 4_000
@@ -52,11 +53,37 @@ const Message = Schema.Struct({
 })
 type Message = typeof Message.Type
 
-const Messages = Rows.all(Message)
+const decodeMessages = Schema.decodeUnknown(Schema.Array(Message))
+
+const roles: ReadonlySet<unknown> = new Set(Message.fields.role.literals)
+const isText = (value: unknown): boolean => typeof value === "string"
+const isTextOrNull = (value: unknown): boolean => value === null || typeof value === "string"
+/** By hand: to decode twenty rows costs more than to find them. What does not fit is told by the decoder. */
+const isRow = (row: object): row is Omit<Message, "hidden"> & { readonly hidden: 0 | 1 } => {
+  const { at, calls, hidden, id, role, sessionId, source, text, title, tool }: { readonly [K in keyof Message]?: unknown } = row
+  return (
+    typeof id === "number" &&
+    typeof at === "number" &&
+    [sessionId, text, source].every(isText) &&
+    [tool, calls, title].every(isTextOrNull) &&
+    roles.has(role) &&
+    (hidden === 0 || hidden === 1)
+  )
+}
+const messagesOf = (rows: ReadonlyArray<object>) =>
+  rows.every(isRow)
+    ? Effect.succeed(rows.map((row): Message => ({ ...row, hidden: row.hidden === 1 })))
+    : decodeMessages(rows)
 
 const columns = `m.id, m.session_id AS sessionId, m.at, m.role,
   substr(m.text, 1, CASE m.role WHEN 'tool' THEN ${mostOfResult} ELSE ${mostCharacters} END) AS text,
   m.tool_name AS tool, substr(m.tool_calls, 1, ${mostOfResult}) AS calls, s.title, s.source, s.hidden`
+
+const feedRows = `SELECT ${columns} FROM messages AS m JOIN sessions AS s ON s.id = m.session_id
+  WHERE m.id > ? ORDER BY m.id LIMIT ?`
+
+const candidateRows = `SELECT ${columns} FROM json_each(?) AS c JOIN messages AS m ON m.id = c.value
+  JOIN sessions AS s ON s.id = m.session_id`
 
 /** Everything of a message that can be found. */
 const textOf = ({ calls, text, tool }: Message): string =>
@@ -90,14 +117,28 @@ const matchOf = (words: string, { roles, sessionId, source }: SearchOptions): st
   return [`(${words})`, ...places].join(" AND ")
 }
 
-/** May it be shown to whoever asks? What was taken back, and what is hidden, never is. */
-const visible = (sql: SqlClient.SqlClient, options: SearchOptions) => sql`(m.active = 1 OR m.compacted = 1)
-  AND ${options.owner === null ? sql`s.hidden = 0` : owned(sql, options.owner)}
-  AND m.role IN ${sql.in(options.roles ?? said)}
-  AND ${options.sessionId === undefined ? sql`1` : sql`m.session_id = ${options.sessionId}`}
-  AND ${options.source === undefined ? sql`1` : sql`s.source = ${options.source}`}
-  AND ${options.after === undefined ? sql`1` : sql`m.at >= ${options.after}`}
-  AND ${options.before === undefined ? sql`1` : sql`m.at < ${options.before}`}`
+interface Condition {
+  readonly text: string
+  readonly values: ReadonlyArray<string | number | null>
+}
+
+/** May it be shown to whoever asks? What was taken back, and what is hidden, never is. Text, so that it is prepared once. */
+const visible = ({ after, before, owner, roles: wanted = said, sessionId, source }: SearchOptions): Condition => {
+  const parts: ReadonlyArray<Condition | null> = [
+    { text: "(m.active = 1 OR m.compacted = 1)", values: [] },
+    owner === null ? { text: "s.hidden = 0", values: [] } : ownedBy(owner),
+    { text: `m.role IN (${wanted.map(() => "?").join(", ")})`, values: wanted },
+    sessionId === undefined ? null : { text: "m.session_id = ?", values: [sessionId] },
+    source === undefined ? null : { text: "s.source = ?", values: [source] },
+    after === undefined ? null : { text: "m.at >= ?", values: [after] },
+    before === undefined ? null : { text: "m.at < ?", values: [before] }
+  ]
+  const there = parts.filter((part) => part !== null)
+  return { text: there.map(({ text }) => text).join(" AND "), values: there.flatMap(({ values }) => values) }
+}
+
+const likeText = `(m.text LIKE ? ESCAPE '\\' OR m.tool_name LIKE ? ESCAPE '\\' OR m.tool_calls LIKE ? ESCAPE '\\'
+  OR octet_length(m.text) <> length(m.text) OR octet_length(m.tool_calls) <> length(m.tool_calls))`
 
 const escaped = (word: string): string => `%${word.replace(/[\\%_]/g, "\\$&")}%`
 
@@ -120,6 +161,8 @@ const make = Effect.gen(function* () {
   let rebuilding = false
   let known = false
   let added = 0
+  /** Slices since the last merge: each is a piece of the index. */
+  let pieces = 0
   let doubtedAt = Number.NEGATIVE_INFINITY
 
   const newestId = database.read("search.newest", (sql) =>
@@ -131,8 +174,7 @@ const make = Effect.gen(function* () {
 
   const after = (id: number, limit: number) =>
     database.read("search.feed", (sql) =>
-      Messages(sql`SELECT ${sql.literal(columns)} FROM messages AS m JOIN sessions AS s ON s.id = m.session_id
-        WHERE m.id > ${id} ORDER BY m.id LIMIT ${limit}`)
+      Effect.flatMap(sql.unsafe(feedRows, [id, limit]), messagesOf)
     )
 
   /** Was it made from other messages, as after a backup was put back? Then ids mean something else. */
@@ -184,6 +226,12 @@ const make = Effect.gen(function* () {
     return gone.length
   })
 
+  const merge = Effect.gen(function* () {
+    added = 0
+    pieces = 0
+    for (let merges = 0; merges < mostMerges && (yield* index.merge); merges++) yield* breathe
+  })
+
   /** One slice at a time, each sized by what the last one took. */
   const feed = Effect.gen(function* () {
     let watermark = yield* usable(true)
@@ -198,14 +246,14 @@ const make = Effect.gen(function* () {
       yield* index.add(rows.filter((row) => !row.hidden && row.role !== "summary").map(indexed), to)
       watermark = to
       added += rows.length
+      pieces += 1
       const took = Number((yield* Clock.currentTimeNanos) - began) / 1e6
       size = Math.max(1, Math.min(largestSlice, Math.floor((size * sliceMillis) / Math.max(took, 1))))
       yield* breathe
+      if (pieces >= mostPieces) yield* merge
     }
     while ((yield* forget) > 0) yield* breathe
-    if (added < mergeAfter) return
-    added = 0
-    for (let merges = 0; merges < mostMerges && (yield* index.merge); merges++) yield* breathe
+    if (added >= mergeAfter || pieces >= mostPieces) yield* merge
   }).pipe(
     Effect.ensuring(
       Effect.sync(() => {
@@ -221,11 +269,11 @@ const make = Effect.gen(function* () {
   )
 
   const rowsOf = (ids: ReadonlyArray<number>, options: SearchOptions) =>
-    database.read("search.rows", (sql) =>
-      Messages(sql`SELECT ${sql.literal(columns)} FROM json_each(${JSON.stringify(ids)}) AS c
-        JOIN messages AS m ON m.id = c.value JOIN sessions AS s ON s.id = m.session_id
-        WHERE ${visible(sql, options)} ORDER BY c.key`)
-    )
+    database.read("search.rows", (sql) => {
+      const { text, values } = visible(options)
+      const rows = sql.unsafe(`${candidateRows} WHERE ${text} ORDER BY c.key`, [JSON.stringify(ids), ...values])
+      return Effect.flatMap(rows, messagesOf)
+    })
 
   /** Collects until there are enough; a copy of a message in a branch is shown once. */
   const collector = (limit: number) => {
@@ -289,19 +337,20 @@ const make = Effect.gen(function* () {
       while (below > above + 1 && !into.isFull()) {
         const from = Math.max(above, below - 1 - scanRows)
         const rows = yield* database.read("search.scan", (sql) => {
-          const hinted =
-            likely === null
-              ? sql`1`
-              : sql.or(
-                  likely.map(
-                    (like) => sql`(m.text LIKE ${like} ESCAPE '\\' OR m.tool_name LIKE ${like} ESCAPE '\\'
-                    OR m.tool_calls LIKE ${like} ESCAPE '\\' OR octet_length(m.text) <> length(m.text)
-                    OR octet_length(m.tool_calls) <> length(m.tool_calls))`
-                  )
-                )
-          return Messages(sql`SELECT ${sql.literal(columns)} FROM messages AS m JOIN sessions AS s ON s.id = m.session_id
-            WHERE m.id > ${from} AND m.id < ${below} AND ${visible(sql, options)} AND ${hinted}
-            ORDER BY m.id DESC LIMIT ${likely === null ? scanRows : options.limit * 8}`)
+          const { text, values } = visible(options)
+          const hinted = likely === null ? "1" : likely.map(() => likeText).join(" OR ")
+          const found = sql.unsafe(
+            `SELECT ${columns} FROM messages AS m JOIN sessions AS s ON s.id = m.session_id
+              WHERE m.id > ? AND m.id < ? AND ${text} AND (${hinted}) ORDER BY m.id DESC LIMIT ?`,
+            [
+              from,
+              below,
+              ...values,
+              ...(likely ?? []).flatMap((like) => [like, like, like]),
+              likely === null ? scanRows : options.limit * 8
+            ]
+          )
+          return Effect.flatMap(found, messagesOf)
         })
         for (const message of rows) {
           const text = textOf(message)

@@ -7,6 +7,8 @@ import * as Reactivity from "@effect/experimental/Reactivity"
 import type { SqlClient } from "@effect/sql"
 import { Cause, Clock, Context, Effect, Exit, Layer, Schema, Scope } from "effect"
 import { rmSync } from "node:fs"
+import * as Checkpointer from "./Checkpointer.js"
+import * as Condition from "./Condition.js"
 import * as DatabaseFile from "./DatabaseFile.js"
 import * as DirectClient from "./DirectClient.js"
 import * as Rows from "./Rows.js"
@@ -14,7 +16,7 @@ import { detailOf, isBusy } from "./SqliteFailure.js"
 import * as SteadyConnection from "./SteadyConnection.js"
 
 /** Another layout is made anew. */
-const layout = 1
+const layout = 2
 
 /** Rows in one INSERT. */
 const rowsAtOnce = 40
@@ -26,7 +28,10 @@ const retryMillis = 60_000
 const candidates = 1_000
 
 /** Pages that one merge writes, which bounds what it takes. */
-const mergePages = 64
+const mergePages = { words: 48, letters: 24 }
+
+/** Pieces of one size that SQLite joins on its own account, in one go: never so many, because they are joined before. */
+const mostPieces = 64
 
 /** What is indexed of a message: its words with marks of where it belongs, and its letters for parts of words. */
 export interface IndexedMessage {
@@ -80,9 +85,13 @@ const schema = [
   `INSERT INTO progress (one, layout, id, mark) VALUES (1, ${layout}, 0, '')`,
   // Contentless: the text is in the database already, and may be gone from there when it is taken out here.
   `CREATE VIRTUAL TABLE words USING fts5 (text, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 0')`,
-  "INSERT INTO words (words, rank) VALUES ('usermerge', 2)",
   `CREATE VIRTUAL TABLE letters USING fts5 (text, content = '', contentless_delete = 1, detail = none, tokenize = 'trigram case_sensitive 1')`,
-  "INSERT INTO letters (letters, rank) VALUES ('usermerge', 2)"
+  ...["words", "letters"].flatMap((table) => [
+    `INSERT INTO ${table} (${table}, rank) VALUES ('usermerge', 2)`,
+    // What is joined inside of an INSERT holds it for as long as it takes: 40 ms and more.
+    `INSERT INTO ${table} (${table}, rank) VALUES ('automerge', 0)`,
+    `INSERT INTO ${table} (${table}, rank) VALUES ('crisismerge', ${mostPieces})`
+  ])
 ]
 
 const Progress = Rows.first(Schema.Struct({ layout: Schema.Number, id: Schema.Number, mark: Schema.String }))
@@ -100,8 +109,30 @@ const attempted = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, Inde
 
 interface Opened {
   readonly sql: SqlClient.SqlClient
+  readonly checkpoints: Checkpoints
   readonly scope: Scope.CloseableScope
 }
+
+interface Checkpoints {
+  /** Waits while the log is too long. */
+  readonly room: Effect.Effect<void>
+  /** Told after each transaction. */
+  readonly committed: () => void
+}
+
+/** In a thread beside: the sync of a checkpoint inside a slice would hold everything for as long as the disk takes. */
+const checkpointsOf = (file: string) =>
+  Effect.gen(function* () {
+    const condition = Condition.make(yield* DatabaseFile.watch(file))
+    const checkpointer = yield* Checkpointer.make(file, condition)
+    return {
+      room: checkpointer.room,
+      committed: () => {
+        condition.lost()
+        checkpointer.committed()
+      }
+    } satisfies Checkpoints
+  })
 
 const run = (sql: SqlClient.SqlClient, statements: ReadonlyArray<string>) =>
   Effect.forEach(statements, (statement) => sql.unsafe(statement), { discard: true })
@@ -118,7 +149,7 @@ const connect = (file: string, readonly: boolean) =>
         "PRAGMA busy_timeout = 0",
         ...(readonly
           ? []
-          : ["PRAGMA synchronous = NORMAL", "PRAGMA wal_autocheckpoint = 256", "PRAGMA cache_size = -8000"])
+          : ["PRAGMA synchronous = NORMAL", `PRAGMA wal_autocheckpoint = ${file === ":memory:" ? 256 : 0}`, "PRAGMA cache_size = -8000"])
       ])
       if (!readonly) {
         const made = yield* sql`SELECT 1 FROM sqlite_schema WHERE name = 'progress'`
@@ -126,7 +157,8 @@ const connect = (file: string, readonly: boolean) =>
       }
       const progress = yield* Progress(sql`SELECT layout, id, mark FROM progress`)
       if (progress?.layout !== layout) return yield* new IndexUnusable({ detail: "it has another layout" })
-      return { sql, scope } satisfies Opened
+      const checkpoints = readonly || file === ":memory:" ? Checkpointer.none : yield* checkpointsOf(file)
+      return { sql, scope, checkpoints } satisfies Opened
     }).pipe(
       Effect.provideService(Scope.Scope, scope),
       Effect.provide(Reactivity.layer),
@@ -150,6 +182,8 @@ const make = (file: string, readonly: boolean) =>
     let last: Watermark | null = null
     let failedAt = Number.NEGATIVE_INFINITY
     let failure = new IndexUnusable({ detail: "it was never opened" })
+    /** The pieces of which are joined now. */
+    let merging: "words" | "letters" = "words"
 
     const close = Effect.suspend(() => {
       const open = opened
@@ -217,12 +251,20 @@ const make = (file: string, readonly: boolean) =>
         )
       )
 
+    const checkpoints = (): Checkpoints => opened?.checkpoints ?? Checkpointer.none
+    const room = Effect.suspend(() => checkpoints().room)
+    const committed = Effect.sync(() => checkpoints().committed())
+
     const transaction = <E>(sql: SqlClient.SqlClient, work: Effect.Effect<unknown, E>) =>
-      run(sql, ["BEGIN IMMEDIATE"]).pipe(
-        Effect.zipRight(work),
-        Effect.zipRight(run(sql, ["COMMIT"])),
-        Effect.tapErrorCause(() => Effect.ignore(run(sql, ["ROLLBACK"]))),
-        Effect.uninterruptible
+      Effect.zipRight(
+        room,
+        run(sql, ["BEGIN IMMEDIATE"]).pipe(
+          Effect.zipRight(work),
+          Effect.zipRight(run(sql, ["COMMIT"])),
+          Effect.tapErrorCause(() => Effect.ignore(run(sql, ["ROLLBACK"]))),
+          Effect.zipRight(committed),
+          Effect.uninterruptible
+        )
       )
 
     const inserts = (sql: SqlClient.SqlClient, messages: ReadonlyArray<IndexedMessage>) =>
@@ -300,14 +342,16 @@ const make = (file: string, readonly: boolean) =>
         ),
       merge: use((sql) =>
         Effect.gen(function* () {
+          yield* room
           const changes = Effect.map(Changes(sql`SELECT total_changes() AS id`), ([row]) => row?.id ?? 0)
           const before = yield* changes
-          yield* run(
-            sql,
-            ["words", "letters"].map((table) => `INSERT INTO ${table} (${table}, rank) VALUES ('merge', ${mergePages})`)
-          )
-          // Each of the two counts as a change by itself, whatever it found to do.
-          return (yield* changes) - before > 3
+          const table = merging
+          yield* run(sql, [`INSERT INTO ${table} (${table}, rank) VALUES ('merge', ${mergePages[table]})`])
+          yield* committed
+          // It counts as a change by itself, whatever it found to do.
+          if ((yield* changes) - before > 1) return true
+          merging = table === "words" ? "letters" : "words"
+          return table === "words"
         })
       ),
       forget: (gone) =>

@@ -34,6 +34,12 @@ export const owned = (sql: SqlClient.SqlClient, owner: Owner) =>
   sql`s.hidden = 0 AND s.platform = ${owner.platform} AND s.chat_id IS ${owner.chatId}
     AND (${owner.userId} IS NULL OR s.user_id IS NULL OR s.user_id = ${owner.userId})`
 
+/** The same as text with its values. */
+export const ownedBy = ({ chatId, platform, userId }: Owner) => ({
+  text: "s.hidden = 0 AND s.platform = ? AND s.chat_id IS ? AND (? IS NULL OR s.user_id IS NULL OR s.user_id = ?)",
+  values: [platform, chatId, userId, userId]
+})
+
 /** As {@link selected}, with null for the prompt and the tools: they are long, and no list shows them. */
 export const listed = (sql: SqlClient.SqlClient) =>
   sql.literal(columns.replace(/\(SELECT body FROM prompts WHERE hash = s\.\w+\)/g, "NULL"))

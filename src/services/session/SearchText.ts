@@ -99,6 +99,29 @@ const around = (text: string, start: number, end: number): string => {
   return `${head}${piece(from, start)}>>>${piece(start, end)}<<<${piece(end, to)}${tail}`.trim()
 }
 
+const isLetterOrDigit = (text: string, at: number): boolean => {
+  const code = text.charCodeAt(at)
+  return (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122)
+}
+
+/** The first word of a plain text that is one of these, or begins with an open one: by looking for each instead of at each. */
+const firstWord = (
+  text: string,
+  firsts: ReadonlyArray<{ readonly first: string; readonly open: boolean }>
+): string | null => {
+  const letters = text.toLowerCase()
+  let start = -1
+  for (const { first, open } of firsts)
+    for (let at = letters.indexOf(first); at >= 0 && (start < 0 || at < start); at = letters.indexOf(first, at + 1)) {
+      if (isLetterOrDigit(text, at - 1) || (!open && isLetterOrDigit(text, at + first.length))) continue
+      start = at
+    }
+  if (start < 0) return null
+  let end = start
+  while (isLetterOrDigit(text, end)) end += 1
+  return around(text, start, end)
+}
+
 /**
  * The first place where one of the phrases begins; null when none of them is there. `substrings` looks within words.
  * Only the first 20,000 characters are looked at.
@@ -106,6 +129,7 @@ const around = (text: string, start: number, end: number): string => {
 export const snippet = (text: string, wanted: ReadonlyArray<Phrase>, substrings: boolean): string | null => {
   const whole = text.slice(0, scanned)
   const firsts = wanted.map(({ words: [first], prefix, words }) => ({ first, open: prefix && words.length === 1 }))
+  if (!substrings && plain.test(whole)) return firstWord(whole, firsts)
   for (const match of whole.matchAll(run)) {
     const letters = folded(match[0])
     const start = match.index
