@@ -23,6 +23,7 @@ import * as Mirror from "../layers/delivery/Mirror.js"
 import * as Notifier from "../layers/delivery/Notifier.js"
 import * as Redactor from "../layers/delivery/Redactor.js"
 import * as TargetResolver from "../layers/delivery/TargetResolver.js"
+import * as CodeRunner from "../layers/node/CodeRunner.js"
 import * as MemoryFiles from "../layers/node/MemoryFiles.js"
 import * as Processes from "../layers/node/Processes.js"
 import * as SkillFiles from "../layers/node/SkillFiles.js"
@@ -51,6 +52,7 @@ const agent = tools.pipe(
       ToolRegistry.layer,
       Shell.layer,
       Processes.layer,
+      CodeRunner.layer,
       MemoryFiles.layer,
       SkillFiles.layer,
       Spending.layer

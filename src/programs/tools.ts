@@ -2,6 +2,7 @@
 import { Layer } from "effect"
 import * as cronjob from "../layers/tools/cronjob.js"
 import * as delegateTask from "../layers/tools/delegateTask.js"
+import * as executeCode from "../layers/tools/executeCode.js"
 import * as memory from "../layers/tools/memory.js"
 import * as patch from "../layers/tools/patch.js"
 import * as process from "../layers/tools/process.js"
@@ -17,6 +18,7 @@ import * as writeFile from "../layers/tools/writeFile.js"
 export const tools = Layer.mergeAll(
   terminal.layer,
   process.layer,
+  executeCode.layer,
   readFile.layer,
   writeFile.layer,
   patch.layer,

@@ -6,6 +6,7 @@ import {
   ApprovalRow,
   Approvals,
   Authorized,
+  isInnerCallId,
   NotApproved,
   NothingToAnswer,
   type Question
@@ -271,8 +272,10 @@ const make = Effect.gen(function* () {
       const row = yield* store.get(id)
       return revoked && row !== null ? row : yield* new NothingToAnswer({ reference: id })
     }),
-    cancelTurn: Effect.fn("Approvals.cancelTurn")(function* (turnId, reason) {
-      const rows = (yield* store.open(null)).filter((row) => row.turnId === turnId)
+    cancelTurn: Effect.fn("Approvals.cancelTurn")(function* (turnId, reason, which = "all") {
+      const rows = (yield* store.open(null)).filter(
+        (row) => row.turnId === turnId && (which === "all" || isInnerCallId(row.callId))
+      )
       yield* Effect.forEach(rows, (row) => asking.settle(row.id, { state: "cancelled", answer: reason, by: null }), {
         discard: true
       })

@@ -3,7 +3,7 @@ import { Effect, Layer } from "effect"
 import { readdirSync, readlinkSync, realpathSync, statSync } from "node:fs"
 import * as path from "node:path"
 import type { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
-import { CommandJudge } from "../../services/approval/CommandJudge.js"
+import { allow, ask, CommandJudge, never } from "../../services/approval/CommandJudge.js"
 import * as CommandLine from "../../services/approval/CommandLine.js"
 import * as CommandVerdict from "../../services/approval/CommandVerdict.js"
 import * as ForbiddenCommand from "../../services/approval/ForbiddenCommand.js"
@@ -58,6 +58,9 @@ const secretOf = (file: string, home: string): string | null => {
     return null
   }
 }
+
+/** By this name the owner allows programs for good. */
+const codeRule = "execute_code"
 
 /** Looking at commands takes a fraction of this; only a text made to take long does not. */
 const decisionMillis = 10
@@ -131,6 +134,18 @@ export const layer: Layer.Layer<CommandJudge, never, FileSystem.FileSystem | Set
               })
             return CommandVerdict.of({ ...judged, source: command, found }, lists, unattended ?? cron)
           }).pipe(Effect.withSpan("CommandJudge.judge")),
+        code: (source, { cron }) =>
+          Effect.gen(function* () {
+            // Words of a program are no paths of a directory: `key` alone is no file.
+            const around = { homes, workingDirectory: "/", port: yield* ownPort, cron }
+            const forbidden = ForbiddenCommand.scan(source, around)
+            if (forbidden.verdict === "never") return forbidden
+            const pattern = CommandVerdict.denied([source, ...source.split("\n")], lists.deny)
+            if (pattern !== null) return never("deny", `the owner's list forbids \`${pattern}\``)
+            return lists.allow.includes(codeRule)
+              ? allow
+              : ask(codeRule, "runs a program of its own, which can reach the network")
+          }),
         lifecycle: (script, { workingDirectory }) =>
           Effect.map(look(script, follow(workingDirectory), true), CommandVerdict.lifecycle)
       })

@@ -129,6 +129,7 @@ export const make = Effect.gen(function* () {
           )
         } else {
           resumed += 1
+          yield* approvals.cancelTurn(row.turn.id, "the program that asked ended with the gateway", "inner")
           yield* boot.resume(row, entry)
         }
       }

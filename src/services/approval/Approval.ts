@@ -59,6 +59,11 @@ export class NothingToAnswer extends Schema.TaggedError<NothingToAnswer>()("Noth
   }
 }
 
+/** The id of a call that a program makes: its own call's, numbered. */
+export const innerCallId = (outer: string, number: number): string => `${outer}#${number}`
+
+export const isInnerCallId = (callId: string): boolean => /#\d+$/.test(callId)
+
 /** Proof that the gate was passed. A gated effect has it in its environment and does not compile without {@link Approvals.authorize}. */
 export class Authorized extends Context.Tag("hermes/approval/Authorized")<
   Authorized,
@@ -97,7 +102,7 @@ export class Approvals extends Context.Tag("hermes/approval/Approvals")<
     readonly grants: Effect.Effect<ReadonlyArray<ApprovalRow>, StateError>
     /** Takes such an answer back; what ran stays run. */
     readonly revoke: (id: string) => Effect.Effect<ApprovalRow, NothingToAnswer | StateError>
-    /** Ends open questions of a turn that is gone. */
-    readonly cancelTurn: (turnId: string, reason: string) => Effect.Effect<void, StateError>
+    /** Ends open questions of a turn that is gone; `inner`: only those of programs, which do not survive a restart. */
+    readonly cancelTurn: (turnId: string, reason: string, which?: "all" | "inner") => Effect.Effect<void, StateError>
   }
 >() {}

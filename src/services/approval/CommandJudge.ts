@@ -40,6 +40,8 @@ export class CommandJudge extends Context.Tag("hermes/approval/CommandJudge")<
         readonly unattended?: boolean
       }
     ) => Effect.Effect<Verdict>
+    /** A program of the agent's own that calls its tools: asked about as a whole, unless what it names is forbidden. */
+    readonly code: (source: string, options: { readonly cron: boolean }) => Effect.Effect<Verdict>
     /** What a script for a shell would do to the gateway that runs it, and which other files it would run. */
     readonly lifecycle: (script: string, options: { readonly workingDirectory: string }) => Effect.Effect<Lifecycle>
   }
