@@ -10,6 +10,7 @@ import { join } from "node:path"
 import process from "node:process"
 import { fileURLToPath } from "node:url"
 import * as AmbientEnvironment from "../fibers/AmbientEnvironment.js"
+import * as BotChat from "../layers/botChat/Adapter.js"
 import * as Redactor from "../layers/delivery/Redactor.js"
 import * as HttpServer from "../layers/http/Server.js"
 import * as Route from "../layers/models/Route.js"
@@ -77,7 +78,7 @@ export const edges = {
   surfaces: (options: { readonly pageDirectory: string }) =>
     HttpServer.layer(options).pipe(
       Layer.provideMerge(health),
-      Layer.provideMerge(Layer.mergeAll(TelegramAdapter.layer, WebAdapter.layer))
+      Layer.provideMerge(Layer.mergeAll(TelegramAdapter.layer, WebAdapter.layer, BotChat.layer))
     )
 }
 

@@ -1,19 +1,16 @@
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import { Effect } from "effect"
-import { ChannelDirectory } from "../../services/adapter/ChannelDirectory.js"
 import { Api } from "../../services/api/Api.js"
 import { badGateway, badRequest, notFound } from "../../services/api/ApiError.js"
 import { Caller } from "../../services/api/Caller.js"
-import { deliveryView, targetViews } from "../../services/api/Deliveries.js"
-import { Delivery } from "../../services/delivery/Delivery.js"
+import { deliveryView } from "../../services/api/Deliveries.js"
 import { Explain } from "../../services/delivery/Explain.js"
-import { HomeChannels } from "../../services/delivery/HomeChannels.js"
 import { MediaFiles } from "../../services/delivery/MediaFiles.js"
 import { typeOf } from "../../services/delivery/MediaText.js"
 import { Outbox } from "../../services/delivery/Outbox.js"
-import { TargetResolver } from "../../services/delivery/TargetResolver.js"
 import { Ids } from "../../services/operation/Ids.js"
+import * as Outlet from "../delivery/Outlet.js"
 import * as ForwardedAdmission from "../conversation/ForwardedAdmission.js"
 import * as Body from "./Body.js"
 import { answered } from "./Failures.js"
@@ -34,30 +31,15 @@ const shownInside: ReadonlySet<string> = new Set([
 export const layer = HttpApiBuilder.group(Api, "deliveries", (handlers) =>
   Effect.gen(function* () {
     const outbox = yield* Outbox
-    const resolver = yield* TargetResolver
+    const outlet = yield* Outlet.make
     const explain = yield* Explain
-    const delivery = yield* Delivery
-    const directory = yield* ChannelDirectory
-    const homes = yield* HomeChannels
     const ids = yield* Ids
     const files = yield* MediaFiles
 
     const send = (target: string, text: string) =>
-      Effect.gen(function* () {
-        const resolved = yield* resolver.resolve(target)
-        const { deliveries, ok, problem } = yield* delivery.deliver({
-          cause: { kind: "send_message", id: yield* ids.next("call") },
-          address: resolved.address,
-          text,
-          via: resolved.via,
-          transcriptId: null,
-          replyToPerson: false
-        })
-        const [first, ...rest] = deliveries.map(deliveryView)
-        if (first === undefined)
-          return yield* Effect.fail(badGateway("nothing_sent", problem ?? "the message had nothing in it to send"))
-        return { delivery: first, deliveries: [first, ...rest], ok, problem }
-      })
+      Effect.flatMap(outlet.send(target, text), (sent) =>
+        typeof sent === "string" ? Effect.fail(badGateway("nothing_sent", sent)) : Effect.succeed(sent)
+      )
 
     /** Looked at once more: what a message was allowed to carry may have become something else. */
     const file = (id: string, index: number) =>
@@ -114,12 +96,6 @@ export const layer = HttpApiBuilder.group(Api, "deliveries", (handlers) =>
           return caller.insideTurn ? ForwardedAdmission.enter(caller.forwarded)(sending) : sending
         }).pipe(Effect.provideService(Ids, ids), answered)
       )
-      .handle("targets", () =>
-        answered(
-          Effect.gen(function* () {
-            return targetViews(yield* homes.all, yield* directory.list(null))
-          })
-        )
-      )
+      .handle("targets", () => answered(outlet.targets))
   })
 )

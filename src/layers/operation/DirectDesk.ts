@@ -4,7 +4,7 @@ import { ChannelDirectory } from "../../services/adapter/ChannelDirectory.js"
 import { Spending } from "../../services/agent/Spending.js"
 import { Usage } from "../../services/agent/Usage.js"
 import { approvalView } from "../../services/api/Approvals.js"
-import { deliveryView, targetViews } from "../../services/api/Deliveries.js"
+import { deliveryView } from "../../services/api/Deliveries.js"
 import { messageView, sessionView } from "../../services/api/Sessions.js"
 import { Approvals } from "../../services/approval/Approval.js"
 import { Pairing } from "../../services/conversation/Pairing.js"
@@ -25,6 +25,7 @@ import { Transcript } from "../../services/session/Transcript.js"
 import type { Database } from "../../services/state/Database.js"
 import * as SessionCare from "./SessionCare.js"
 import type { StateError } from "../../services/state/StateError.js"
+import * as Outlet from "../delivery/Outlet.js"
 import * as ForwardedAdmission from "../conversation/ForwardedAdmission.js"
 import * as JobMakers from "../schedule/JobMakers.js"
 
@@ -59,12 +60,9 @@ const make = Effect.gen(function* () {
   const transcript = yield* Transcript
   const explain = yield* Explain
   const outbox = yield* Outbox
+  const outlet = yield* Outlet.make
   const approvals = yield* Approvals
   const pairing = yield* Pairing
-  const resolver = yield* TargetResolver
-  const delivery = yield* Delivery
-  const directory = yield* ChannelDirectory
-  const homes = yield* HomeChannels
   const ids = yield* Ids
   const pause = yield* Pause
   const usage = yield* Usage
@@ -123,28 +121,13 @@ const make = Effect.gen(function* () {
             : Effect.succeed(deliveryView(row))
         ),
       explain: (id) => refused(explain.story(id)),
-      targets: Effect.gen(function* () {
-        return targetViews(yield* homes.all, yield* directory.list(null))
-      }),
+      targets: outlet.targets,
       send: (target, text) =>
-        Effect.gen(function* () {
-          const resolved = yield* resolver.resolve(target)
-          const { deliveries, ok, problem } = yield* delivery.deliver({
-            cause: { kind: "send_message", id: yield* ids.next("call") },
-            address: resolved.address,
-            text,
-            via: resolved.via,
-            transcriptId: null,
-            replyToPerson: false
-          })
-          const [first, ...rest] = deliveries.map(deliveryView)
-          if (first === undefined)
-            return yield* new Refused({
-              code: "nothing_sent",
-              text: problem ?? "the message had nothing in it to send"
-            })
-          return { delivery: first, deliveries: [first, ...rest], ok, problem }
-        }).pipe(refused)
+        Effect.flatMap(outlet.send(target, text), (sent) =>
+          typeof sent === "string"
+            ? Effect.fail(new Refused({ code: "nothing_sent", text: sent }))
+            : Effect.succeed(sent)
+        ).pipe(refused)
     },
     approvals: {
       list: ({ limit, open }) =>

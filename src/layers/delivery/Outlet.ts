@@ -1,0 +1,51 @@
+/** A message that somebody sends by hand, and the places to pick from: the same over the API and without a gateway. */
+import { Effect } from "effect"
+import { ChannelDirectory } from "../../services/adapter/ChannelDirectory.js"
+import { deliveryView, type SendResult, type TargetView, targetViews } from "../../services/api/Deliveries.js"
+import * as Deliver from "../../services/delivery/Deliver.js"
+import { Delivery } from "../../services/delivery/Delivery.js"
+import { HomeChannels } from "../../services/delivery/HomeChannels.js"
+import { TargetResolver } from "../../services/delivery/TargetResolver.js"
+import { Ids } from "../../services/operation/Ids.js"
+
+export const make = Effect.gen(function* () {
+  const resolver = yield* TargetResolver
+  const delivery = yield* Delivery
+  const directory = yield* ChannelDirectory
+  const homes = yield* HomeChannels
+  const ids = yield* Ids
+
+  return {
+    /** What became of it; the reason alone where there was nothing to send. */
+    send: (target: string, text: string) =>
+      Effect.gen(function* () {
+        const resolved = yield* resolver.resolve(target)
+        const { deliveries, ok, problem } = yield* delivery.deliver({
+          cause: { kind: "send_message", id: yield* ids.next("call") },
+          address: resolved.address,
+          text,
+          via: resolved.via,
+          transcriptId: null,
+          replyToPerson: false
+        })
+        const [first, ...rest] = deliveries.map(deliveryView)
+        if (first === undefined) return problem ?? "the message had nothing in it to send"
+        return { delivery: first, deliveries: [first, ...rest], ok, problem } satisfies typeof SendResult.Type
+      }),
+    /** Home channels, the chats that this home has met, and its Bot Chat where there is one. */
+    targets: Effect.gen(function* () {
+      const offered = yield* resolver.choices
+      const botChat = offered
+        .filter(({ platform }) => platform === Deliver.botChat)
+        .map(({ home, name, platform, target }): TargetView => ({
+          target,
+          platform,
+          chatId: platform,
+          threadId: null,
+          name,
+          home
+        }))
+      return [...targetViews(yield* homes.all, yield* directory.list(null)), ...botChat]
+    })
+  }
+})
