@@ -185,7 +185,7 @@ describe("whatever the text", () => {
     for (const text of hard) {
       const began = performance.now()
       expect(verdict(text.slice(0, 8_192), { late: () => performance.now() - began > 10 })).not.toBe("allow")
-      // The figures are the benchmark's (bench/judge.ts); this finds what has no bound at all.
+      // The figures are the benchmark's (bench/rows/judge.ts); this finds what has no bound at all.
       expect(performance.now() - began).toBeLessThan(10_000)
     }
   })

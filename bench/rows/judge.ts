@@ -1,0 +1,105 @@
+/** The judge's answer: on ordinary commands, warm, and on 8 KB of anything, deep or broken. The decision is in it. */
+import { Effect } from "effect"
+import { readFileSync } from "node:fs"
+import * as BashTree from "../../src/layers/judge/BashTree.js"
+import * as CommandLine from "../../src/services/approval/CommandLine.js"
+import * as CommandVerdict from "../../src/services/approval/CommandVerdict.js"
+import { type Family, median, quantile } from "../harness.js"
+
+const lateAfter = (millis: number): (() => boolean) => {
+  const from = performance.now()
+  return () => performance.now() - from > millis
+}
+
+const pieces = "( ) { } $( ` ' \" | & ; < > << ${ a= $a f() if do x {a,b} \\ # ls\n rm [[ (( * ~".split(" ")
+
+/** 8 KB of pieces of a shell's grammar, the same for a seed. */
+const random = (seed: number): string => {
+  let state = seed
+  let text = ""
+  while (text.length < 8_192) {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
+    text += pieces[(state >>> 8) % pieces.length] ?? ""
+    if (state % 3 === 0) text += " "
+  }
+  return text
+}
+
+export default {
+  title: "Judge",
+  run: async ({ quick }) => {
+    const rounds = quick ? 5 : 20
+    const corpus = Object.values(
+      JSON.parse(readFileSync(new URL("../../test/services/approval/corpus.json", import.meta.url), "utf8")) as Record<
+        string,
+        ReadonlyArray<readonly [string]>
+      >
+    )
+      .flat()
+      .map(([command]) => command)
+    const parse = await Effect.runPromise(Effect.flatten(BashTree.make))
+    const judge = (command: string) =>
+      CommandVerdict.of(
+        {
+          source: command,
+          ...CommandLine.judge(command, {
+            homes: { agent: "/home/ada/.hermes-effect", person: "/home/ada" },
+            workingDirectory: "/home/ada/project",
+            port: 8642,
+            cron: false,
+            parse: parse(() => performance.now()),
+            follow: (file) => file,
+            late: lateAfter(10)
+          })
+        },
+        { deny: ["*prod*"], allow: ["git push *"] },
+        false
+      )
+    const timed = (lines: ReadonlyArray<string>, times: number): ReadonlyArray<number> => {
+      const took: Array<number> = []
+      for (let round = 0; round < times; round++)
+        for (const line of lines) {
+          const from = performance.now()
+          judge(line)
+          if (round > 0 || times === 1) took.push(performance.now() - from)
+        }
+      return took
+    }
+    const ordinary = timed(corpus, rounds)
+    const plain = Array.from({ length: 20 }, (_, at) =>
+      corpus
+        .filter((line, index) => index % 20 === at && !/[\n<#]/.test(line))
+        .join("; ")
+        .repeat(9)
+        .slice(0, 8_000)
+    )
+    const repeated = ["$(", "((", "{", "a|", "'\"", "<<A ", "${x:-", "a;", "a b "].map((piece) =>
+      piece.repeat(8_192 / piece.length)
+    )
+    const long = [
+      ...timed(
+        Array.from({ length: rounds * 5 }, (_, seed) => random(seed)),
+        1
+      ),
+      ...timed([...plain, ...repeated], 4)
+    ]
+    return [
+      {
+        what: `a command, warm, median of ${corpus.length} (p99 ${quantile(ordinary, 0.99).toFixed(2)} ms)`,
+        unit: "ms",
+        ours: median(ordinary),
+        beside: [],
+        memory: null,
+        target: { words: "p50 < 0.5 ms", met: median(ordinary) < 0.5 }
+      },
+      {
+        what: "8 KB of commands, of random pieces and of one piece over and over, p99",
+        unit: "ms",
+        ours: quantile(long, 0.99),
+        beside: [],
+        memory: null,
+        target: { words: "< 35 ms", met: quantile(long, 0.99) < 35 }
+      }
+    ]
+  }
+} satisfies Family
