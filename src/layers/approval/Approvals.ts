@@ -91,9 +91,7 @@ const make = Effect.gen(function* () {
     Effect.map(store.ofCall(turnId, question.callId), (rows) =>
       rows.find(
         (row) =>
-          (row.state === "approved" || row.state === "denied") &&
-          row.subject === question.subject &&
-          !used.has(row.id)
+          (row.state === "approved" || row.state === "denied") && row.subject === question.subject && !used.has(row.id)
       )
     )
 

@@ -21,6 +21,7 @@ import { Health } from "../../services/operation/Health.js"
 import { Settings } from "../../services/operation/Settings.js"
 import * as Page from "../web/Page.js"
 import * as ApprovalHandlers from "./ApprovalHandlers.js"
+import * as HelperHandlers from "./HelperHandlers.js"
 import * as UsageHandlers from "./UsageHandlers.js"
 import * as Authentication from "./Authentication.js"
 import * as Connections from "./Connections.js"
@@ -149,6 +150,7 @@ const groups = Layer.mergeAll(
   SessionHandlers.layer,
   ApprovalHandlers.layer,
   UsageHandlers.layer,
+  HelperHandlers.layer,
   DeliveryHandlers.layer,
   PairingHandlers.layer,
   JobHandlers.layer

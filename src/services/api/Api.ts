@@ -6,6 +6,7 @@ import { BadRequest, ErrorBody, Forbidden, Internal, TooLarge, Unauthorized, Una
 import { ApprovalQuestions } from "./Approvals.js"
 import { CompletionChunk, Completions } from "./Completions.js"
 import { Deliveries } from "./Deliveries.js"
+import { HelpersAtWork } from "./Helpers.js"
 import { Liveness, Operation } from "./Operation.js"
 import { ScheduledJobs } from "./Jobs.js"
 import { PairingCodes } from "./Pairing.js"
@@ -20,6 +21,7 @@ export const Api = HttpApi.make("hermes-effect")
   .add(Completions)
   .add(Sessions)
   .add(ApprovalQuestions)
+  .add(HelpersAtWork)
   .add(Deliveries)
   .add(PairingCodes)
   .add(ScheduledJobs)

@@ -3,6 +3,7 @@ import { Deferred, Effect, Schema } from "effect"
 import { createHash } from "node:crypto"
 import * as DeliveryOrigin from "../../../src/fibers/DeliveryOrigin.js"
 import { ApiServer } from "../../../src/services/api/ApiServer.js"
+import { HelperView } from "../../../src/services/api/Helpers.js"
 import { ApprovalView } from "../../../src/services/api/Approvals.js"
 import { DeliveryView, SendResult } from "../../../src/services/api/Deliveries.js"
 import { ApprovalRow } from "../../../src/services/approval/Approval.js"
@@ -68,6 +69,22 @@ layer(server(), { excludeTestServices: true })("the rest of the surface", (it) =
     })
   )
 
+  it.effect("shows helpers at work and ends one", () =>
+    Effect.gen(function* () {
+      const play = yield* Play
+      play.stopped.length = 0
+      const listed = yield* ask("/api/helpers")
+      const helpers = Schema.decodeUnknownSync(Schema.Array(HelperView), exact)(listed.json)
+      assert.deepStrictEqual(
+        helpers.map(({ background, doing, goal, id }) => [id, goal, doing, background]),
+        [["helper_1", "count", "speaking", true]]
+      )
+      assert.include((yield* ask("/api/helpers/helper_1/stop", { body: {} })).json as object, { id: "helper_1" })
+      assert.strictEqual((yield* ask("/api/helpers/nobody/stop", { body: {} })).status, 404)
+      assert.deepStrictEqual(play.stopped, ["helper_1"])
+    })
+  )
+
   it.effect("refuses to what the agent started what only its owner may do", () =>
     Effect.gen(function* () {
       const play = yield* Play
@@ -77,6 +94,7 @@ layer(server(), { excludeTestServices: true })("the rest of the surface", (it) =
       const forbidden: ReadonlyArray<readonly [string, object | undefined]> = [
         ["/api/approvals/approval_1", { approve: true }],
         ["/api/approvals/approval_1", { approve: false }],
+        ["/api/helpers/helper_1/stop", {}],
         ["/api/pairing/approve", { platform: "telegram", code: "ABCD2345" }],
         ["/api/pairing/revoke", { platform: "telegram", userId: "7" }],
         ["/api/session/exchange", {}]

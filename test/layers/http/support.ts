@@ -44,6 +44,7 @@ import * as TurnStoreLayer from "../../../src/layers/sqlite/TurnStore.js"
 import * as WebAdapter from "../../../src/layers/web/Adapter.js"
 import { ApiServer, type ApiServerError } from "../../../src/services/api/ApiServer.js"
 import { ApprovalRow, Approvals, NothingToAnswer } from "../../../src/services/approval/Approval.js"
+import { Delegation, DelegationRefused } from "../../../src/services/delegation/Delegation.js"
 import { Admission, type Receipt } from "../../../src/services/conversation/Admission.js"
 import { Conversations } from "../../../src/services/conversation/Conversations.js"
 import { Inbox, type InboxState } from "../../../src/services/conversation/Inbox.js"
@@ -233,6 +234,39 @@ const approvals = Layer.effect(
   )
 )
 
+/** One helper, which may be stopped. */
+const delegation = Layer.effect(
+  Delegation,
+  Effect.map(Play, (play) => {
+    const helper = {
+      delegationId: "helper_1",
+      goal: "count",
+      turnId: "turn_h",
+      parentTurnId: "turn_1",
+      sessionKey: "k",
+      role: "leaf" as const,
+      depth: 1,
+      background: true,
+      startedAt: 0,
+      lastDoing: "speaking",
+      lastAt: 1_000
+    }
+    return Delegation.of({
+      run: () => Effect.dieMessage("nothing is delegated here"),
+      dispatch: () => Effect.dieMessage("nothing is delegated here"),
+      inlineOnly: Effect.succeed(null),
+      steer: (_, id) => new DelegationRefused({ detail: `no helper ${id} is at work here` }),
+      stop: (_, id) =>
+        id === helper.delegationId
+          ? Effect.sync(() => (play.stopped.push(id), helper))
+          : new DelegationRefused({ detail: `no helper ${id} is at work here` }),
+      stopBehind: () => Effect.succeed(0),
+      recover: Effect.succeed(0),
+      running: Effect.succeed([helper])
+    })
+  })
+)
+
 const pairing = Layer.effect(
   Pairing,
   Effect.map(Play, (play) =>
@@ -341,6 +375,7 @@ export const backstage = (changes: Partial<SettingsShape["apiServer"]> = {}) =>
     }),
     admission,
     approvals,
+    delegation,
     pairing,
     telegram,
     WebAdapter.layer,

@@ -12,7 +12,7 @@ import { Options } from "./Options.js"
 import * as place from "./place.js"
 import { sectionTitles, SessionList, titleOf } from "./SessionList.js"
 import { SignIn } from "./SignIn.js"
-import { currentSession, type State } from "./state.js"
+import { behind, currentSession, type State } from "./state.js"
 import { type Store, useStore } from "./store.js"
 
 const connections = {
@@ -156,6 +156,8 @@ export const App = ({ store, desk }: { readonly store: Store; readonly desk: Des
             approvals={
               session?.endedAt === null ? state.approvals.filter(({ sessionKey }) => sessionKey === session.key) : []
             }
+            helpers={session?.endedAt === null ? behind(state.helpers, session.key) : []}
+            onStopHelper={desk.stopHelper}
             onEarlier={desk.earlier}
             onAnswer={async (id, approve, scope) => {
               focusComposer()

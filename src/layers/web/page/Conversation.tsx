@@ -2,9 +2,10 @@ import type { VNode } from "preact"
 import { useLayoutEffect, useRef, useState } from "preact/hooks"
 import type { Said, SaidState } from "./asides.js"
 import type { Block } from "./blocks.js"
-import type { Approval, Scope } from "./gateway.js"
+import type { Approval, Helper, Scope } from "./gateway.js"
 import { DownIcon } from "./Icons.js"
 import { Markdown } from "./Markdown.js"
+import { Helpers } from "./Helpers.js"
 import { Question } from "./Question.js"
 import { Turn } from "./Turn.js"
 
@@ -103,6 +104,9 @@ export const Conversation = (
     readonly more: boolean
     readonly loading: boolean
     readonly approvals: ReadonlyArray<Approval>
+    /** At work behind this conversation. */
+    readonly helpers: ReadonlyArray<Helper>
+    readonly onStopHelper: (id: string) => Promise<void>
     readonly onEarlier: () => Promise<void>
     readonly onAnswer: (id: string, approve: boolean, scope: Scope) => Promise<void>
   } & Sending
@@ -181,6 +185,7 @@ export const Conversation = (
             onWithdraw={onWithdraw}
           />
         ))}
+        {props.helpers.length === 0 ? null : <Helpers helpers={props.helpers} onStop={props.onStopHelper} />}
         {props.approvals.map((approval) => (
           <Question key={approval.id} approval={approval} onAnswer={props.onAnswer} />
         ))}

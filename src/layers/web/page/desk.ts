@@ -32,6 +32,8 @@ export interface Desk {
   /** Sends again what could not be sent. */
   readonly again: (id: string) => Promise<void>
   readonly withdraw: (id: string) => void
+  /** Ends a helper at work. */
+  readonly stopHelper: (id: string) => Promise<void>
   readonly answer: (approvalId: string, approve: boolean, scope: gateway.Scope) => Promise<void>
   readonly stop: () => Promise<void>
   readonly rename: (id: string, title: string) => Promise<boolean>
@@ -51,6 +53,7 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
   let creating: Promise<gateway.Session> | null = null
   let hasPlace = false
   let listTimer: ReturnType<typeof setTimeout> | undefined
+  let helperTimer: ReturnType<typeof setTimeout> | undefined
 
   const leave = (problem: string | null): void => {
     listening?.stop()
@@ -108,6 +111,13 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
       const approvals = await gateway.openApprovals()
       dispatch({ type: "approvals", approvals, known })
     }
+  }
+
+  const loadHelpers = async (): Promise<void> => {
+    clearTimeout(helperTimer)
+    helperTimer = undefined
+    const helpers = await quietly(gateway.helpers)
+    if (helpers !== null) dispatch({ type: "helpers", helpers })
   }
 
   const show = async (id: string | null, step: boolean): Promise<void> => {
@@ -172,7 +182,7 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
     const approvals = openApprovals()
     const health = await quietly(() => gateway.health())
     if (health === null) return
-    await Promise.all([loadSessions(), quietly(approvals)])
+    await Promise.all([loadSessions(), quietly(approvals), loadHelpers()])
     const first = hasPlace || state().current !== null ? null : await firstPlace()
     hasPlace = true
     // Whoever has begun to talk meanwhile stays where they are.
@@ -199,6 +209,10 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
       case "message.stored":
         loadSessionsSoon()
         if (event.sessionId === state().current) void markRead(event.sessionId)
+        return
+      case "delegate.started":
+      case "delegate.ended":
+        helperTimer ??= setTimeout(() => void loadHelpers(), soonMillis)
         return
       case "session.compacted":
         if (event.sessionId === state().current) void loadRows(event.sessionId, null)
@@ -279,6 +293,10 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
     attach: (file) => attempt(() => gateway.attach(file)),
     again: deliver,
     withdraw: (id) => dispatch({ type: "withdrawn", id }),
+    stopHelper: async (id) => {
+      await attempt(() => gateway.stopHelper(id))
+      await loadHelpers()
+    },
     answer: async (id, approve, scope) => {
       await attempt(() => gateway.answer(id, approve, scope))
       await quietly(openApprovals())

@@ -1,5 +1,6 @@
 /** The gateway as the page speaks to it: same origin, by the cookie that the key was exchanged for. */
 import type { ApprovalView } from "../../../services/api/Approvals.js"
+import type { HelperView } from "../../../services/api/Helpers.js"
 import type {
   JobView,
   Preview as PreviewView,
@@ -19,6 +20,7 @@ export type Session = typeof SessionView.Encoded
 export type SearchHit = typeof SearchHitView.Encoded
 export type Message = typeof MessageView.Encoded
 export type Approval = typeof ApprovalView.Encoded
+export type Helper = typeof HelperView.Encoded
 export type Job = typeof JobView.Encoded
 export type Run = typeof RunView.Encoded
 export type RunDocument = typeof RunDocumentView.Encoded
@@ -117,6 +119,9 @@ export const messages = (id: string, before: number | null): Promise<ReadonlyArr
   call("GET", `${session(id)}/messages?limit=${pageSize}${before === null ? "" : `&before=${before}`}`)
 
 export const openApprovals = (): Promise<ReadonlyArray<Approval>> => call("GET", "/api/approvals?state=open&limit=500")
+export const helpers = (): Promise<ReadonlyArray<Helper>> => call("GET", "/api/helpers")
+export const stopHelper = (id: string): Promise<unknown> => call("POST", `/api/helpers/${encodeURIComponent(id)}/stop`)
+
 /** How far a yes goes: this once, this conversation, or from now on. */
 export type Scope = "once" | "session" | "always"
 export const answer = (id: string, approve: boolean, scope: Scope): Promise<Approval> =>

@@ -1,6 +1,6 @@
 /** What the page knows, as a value. Pure. */
 import type { Aside } from "./asides.js"
-import type { Approval, Message, Session } from "./gateway.js"
+import type { Approval, Helper, Message, Session } from "./gateway.js"
 import type { LiveTurn } from "./turns.js"
 
 export interface State {
@@ -20,6 +20,8 @@ export interface State {
   readonly turns: ReadonlyArray<LiveTurn>
   /** Turns of which something was missed, because the connection was lost while they ran. */
   readonly stale: ReadonlyArray<string>
+  /** Helpers at work anywhere, as they were last told of. */
+  readonly helpers: ReadonlyArray<Helper>
   readonly approvals: ReadonlyArray<Approval>
   /** Turns and questions that ended a moment ago: a list that is a little older may still call them open. */
   readonly over: ReadonlyArray<string>
@@ -40,6 +42,7 @@ export const initial: State = {
   loading: false,
   turns: [],
   stale: [],
+  helpers: [],
   approvals: [],
   over: [],
   asides: [],
@@ -60,3 +63,15 @@ export const atEnd = Number.MAX_SAFE_INTEGER
 /** Where what comes now stands: after the last row of the shown conversation, at the end of any other. */
 export const placeIn = (state: State, sessionId: string | null): number =>
   sessionId === state.current && !state.loading ? (state.rows.at(-1)?.id ?? 0) : atEnd
+
+/** The helpers that work on behind a conversation, with theirs. */
+export const behind = (helpers: ReadonlyArray<Helper>, key: string | null): ReadonlyArray<Helper> => {
+  const here = helpers.filter(({ sessionKey }) => sessionKey === key)
+  const turns = new Set<string>()
+  // Oldest first: whoever has helpers stands before them.
+  return here.filter(({ background, parentTurnId, turnId }) => {
+    const isBehind = background || turns.has(parentTurnId)
+    if (isBehind) turns.add(turnId)
+    return isBehind
+  })
+}

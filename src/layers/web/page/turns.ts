@@ -24,6 +24,8 @@ export interface Helper {
   readonly delegationId: string
   readonly turnId: string
   readonly goal: string
+  /** It works on when its turn has ended. */
+  readonly background: boolean
   /** `working`, then how it ended: `completed`, `interrupted`, `error`. */
   readonly status: string
   readonly parts: ReadonlyArray<Part>
@@ -71,10 +73,14 @@ const inHelper = (parts: Parts, turnId: string, edit: Edit): Parts =>
     return inner === part.parts ? part : { ...part, parts: inner }
   })
 
+/** Does something work on behind a turn that has ended? */
+const worksOn = (parts: Parts): boolean =>
+  parts.some((part) => part.kind === "helper" && part.background && part.status === "working")
+
 /** Edits the parts of a turn that runs, a conversation's or a helper's. */
 export const within = (turns: ReadonlyArray<LiveTurn>, turnId: string, edit: Edit): ReadonlyArray<LiveTurn> =>
   mapped(turns, (turn) => {
-    if (turn.outcome !== null) return turn
+    if (turn.outcome !== null && !worksOn(turn.parts)) return turn
     const parts = turn.turnId === turnId ? edit(turn.parts) : inHelper(turn.parts, turnId, edit)
     return parts === turn.parts ? turn : { ...turn, parts }
   })
@@ -147,6 +153,7 @@ export const stopped: Edit = (parts) =>
   mapped(parts, (part) => {
     if (part.kind === "tool") return part.state === "running" ? { ...part, state: "stopped" } : part
     if (part.kind === "words" || part.kind === "files") return part
+    if (part.background) return part
     const inner = stopped(part.parts)
     const status = part.status === "working" ? "interrupted" : part.status
     return inner === part.parts && status === part.status ? part : { ...part, status, parts: inner }
@@ -189,6 +196,7 @@ const editOf = (event: TurnEvent): Edit | null => {
         delegationId: event.delegationId,
         turnId: event.childTurnId,
         goal: event.goal,
+        background: event.background ?? false,
         status: "working",
         parts: []
       })

@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { behind } from "../../../../src/layers/web/page/state.js"
 import { fromRows } from "../../../../src/layers/web/page/blocks.js"
 import type { Event } from "../../../../src/layers/web/page/gateway.js"
 import { after, blocks, happened, open, page, shown } from "./reading.js"
@@ -115,6 +116,54 @@ describe("a turn", () => {
     const stopped = after(state, happened(end("", "interrupted")))
     assert.include(shown(stopped), "helper: goal of t2 interrupted")
     assert.include(shown(stopped), "    tool: ls stopped ")
+  })
+
+  it("goes on showing what works behind it when it has ended, and knows whom to list", () => {
+    const helper = (turnId: string, childTurnId: string, background: boolean): Event => ({
+      _tag: "delegate.started",
+      ...place(turnId),
+      delegationId: `of ${childTurnId}`,
+      childTurnId,
+      goal: `goal of ${childTurnId}`,
+      background
+    })
+    const state = after(
+      open,
+      happened(start(), helper("t", "t1", true), helper("t", "t2", false), end("later"), toolStarts("x", "t1"))
+    )
+    assert.deepStrictEqual(shown(state).slice(0, 3), [
+      "helper: goal of t1 working",
+      "  tool: ls running ",
+      "helper: goal of t2 interrupted"
+    ])
+    const done = after(
+      state,
+      happened({ _tag: "delegate.ended", ...place(), delegationId: "of t1", status: "completed" })
+    )
+    assert.include(shown(done), "helper: goal of t1 completed")
+    const listed = (id: string, parentTurnId: string, background: boolean, sessionKey = "k") => ({
+      id,
+      goal: id,
+      turnId: `turn ${id}`,
+      parentTurnId,
+      sessionKey,
+      role: "leaf" as const,
+      depth: 1,
+      background,
+      startedAt: "",
+      doing: "",
+      lastAt: ""
+    })
+    const all = [
+      listed("a", "t", true),
+      listed("inline", "t", false),
+      listed("b", "turn a", false),
+      listed("c", "t", true, "other")
+    ]
+    assert.deepStrictEqual(
+      behind(all, "k").map(({ id }) => id),
+      ["a", "b"]
+    )
   })
 
   it("stays where it is when it has ended: its rows take its place without a change of what is read", () => {

@@ -1,0 +1,27 @@
+import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
+import { Effect } from "effect"
+import { Api } from "../../services/api/Api.js"
+import { ApiError } from "../../services/api/ApiError.js"
+import { ownerOnly } from "../../services/api/Caller.js"
+import { helperView } from "../../services/api/Helpers.js"
+import { Delegation } from "../../services/delegation/Delegation.js"
+import { answered } from "./Failures.js"
+
+export const layer = HttpApiBuilder.group(Api, "helpers", (handlers) =>
+  Effect.map(Delegation, (delegation) =>
+    handlers
+      .handle("list", () => Effect.map(delegation.running, (helpers) => helpers.map(helperView)))
+      .handle("stop", ({ path }) =>
+        Effect.gen(function* () {
+          yield* ownerOnly("the end of a helper")
+          return helperView(yield* delegation.stop(null, path.id))
+        }).pipe(
+          Effect.catchTag(
+            "DelegationRefused",
+            (error) => new ApiError({ status: 404, code: "helper_not_found", message: error.message })
+          ),
+          answered
+        )
+      )
+  )
+)
