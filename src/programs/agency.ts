@@ -10,6 +10,7 @@ import * as Toolbox from "../layers/agent/Toolbox.js"
 import * as ToolRegistry from "../layers/agent/ToolRegistry.js"
 import * as Approvals from "../layers/approval/Approvals.js"
 import * as RiskJudge from "../layers/approval/RiskJudge.js"
+import * as Clarifications from "../layers/conversation/Clarifications.js"
 import * as Admission from "../layers/conversation/Admission.js"
 import * as Authorization from "../layers/conversation/Authorization.js"
 import * as Conversations from "../layers/conversation/Conversations.js"
@@ -61,7 +62,7 @@ const agent = tools.pipe(
 )
 
 /** How words reach people, and how people are asked. */
-const delivery = Approvals.layer.pipe(
+const delivery = Layer.merge(Approvals.layer, Clarifications.layer).pipe(
   Layer.provide(RiskJudge.layer),
   Layer.provideMerge(
     Layer.mergeAll(

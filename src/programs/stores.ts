@@ -2,6 +2,7 @@
 import { Layer } from "effect"
 import * as ApprovalStore from "../layers/sqlite/ApprovalStore.js"
 import * as ChannelDirectory from "../layers/sqlite/ChannelDirectory.js"
+import * as ClarificationStore from "../layers/sqlite/ClarificationStore.js"
 import * as CompactionStore from "../layers/sqlite/CompactionStore.js"
 import * as DelegationStore from "../layers/sqlite/DelegationStore.js"
 import * as Incidents from "../layers/sqlite/Incidents.js"
@@ -35,6 +36,7 @@ export const stores = Layer.mergeAll(
   TurnStore.layer,
   ToolCallStore.layer,
   TodoStore.layer,
+  ClarificationStore.layer,
   ApprovalStore.layer,
   DelegationStore.layer,
   ProcessStore.layer,

@@ -1,5 +1,6 @@
 /** The tools of the agent; each layer adds its own to the registry. */
 import { Layer } from "effect"
+import * as clarify from "../layers/tools/clarify.js"
 import * as cronjob from "../layers/tools/cronjob.js"
 import * as delegateTask from "../layers/tools/delegateTask.js"
 import * as executeCode from "../layers/tools/executeCode.js"
@@ -26,6 +27,7 @@ export const tools = Layer.mergeAll(
   memory.layer,
   sessionSearch.layer,
   skills.layer,
+  clarify.layer,
   searchFiles.layer,
   sendMessage.layer,
   delegateTask.layer,

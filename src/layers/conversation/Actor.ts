@@ -10,6 +10,7 @@ import type { Steer } from "../../services/agent/Agent.js"
 import type { Spending } from "../../services/agent/Spending.js"
 import { type Approvals, NothingToAnswer } from "../../services/approval/Approval.js"
 import * as CommandTier from "../../services/conversation/CommandTier.js"
+import type { Clarifications } from "../../services/agent/Clarification.js"
 import * as BusyPolicy from "../../services/conversation/BusyPolicy.js"
 import type { ConversationView } from "../../services/conversation/Conversations.js"
 import type { Inbox, InboxEntry } from "../../services/conversation/Inbox.js"
@@ -75,6 +76,7 @@ export interface ActorServices {
   readonly database: typeof Database.Service
   readonly sessions: typeof SessionStore.Service
   readonly approvals: typeof Approvals.Service
+  readonly clarifications: typeof Clarifications.Service
   readonly delegation: typeof Delegation.Service
   readonly processes: typeof Processes.Service
   readonly delivery: typeof Delivery.Service
@@ -455,6 +457,17 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         return true
       })
 
+    /** What the agent asked in the middle of its work is answered with any words. */
+    const clarifies = (entry: InboxEntry): Effect.Effect<boolean, StateError> =>
+      Effect.gen(function* () {
+        const { source, text } = entry.event
+        if (text.trim() === "" || entry.event.media.length > 0) return false
+        const by = source.userName ?? source.userId ?? "owner"
+        if (!(yield* services.clarifications.answer(key, text, by))) return false
+        yield* freed(entry, "")
+        return true
+      })
+
     const onEvent = (entry: InboxEntry, recovered: boolean): Effect.Effect<void, StateError | NothingToAnswer> =>
       Effect.gen(function* () {
         // What nobody said is no command, answers no question and neither interrupts nor steers (gateway.md 3.4).
@@ -476,6 +489,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
           }
           case "NotACommand":
             if (running !== null && !recovered && (yield* answersQuestion(entry))) return
+            if (running !== null && !recovered && (yield* clarifies(entry))) return
             if (recovered && running !== null) return void pending.push(entry)
             return yield* message(entry, busyMode)
         }

@@ -1,5 +1,6 @@
 import { Effect, Layer } from "effect"
 import * as Turn from "../../fibers/Turn.js"
+import { Clarifications } from "../../services/agent/Clarification.js"
 import { Approvals } from "../../services/approval/Approval.js"
 import { Admission, addressOf, type Receipt } from "../../services/conversation/Admission.js"
 import { Authorization } from "../../services/conversation/Authorization.js"
@@ -26,6 +27,7 @@ const make = Effect.gen(function* () {
   const inbox = yield* Inbox
   const conversations = yield* Conversations
   const approvals = yield* Approvals
+  const clarifications = yield* Clarifications
   const delivery = yield* Delivery
   const notifier = yield* Notifier
   const drain = yield* Drain
@@ -149,6 +151,15 @@ const make = Effect.gen(function* () {
     Effect.gen(function* () {
       const verdict = yield* authorization.decide(event.source, arrival.authorizedUpstream)
       if (verdict._tag !== "Allowed") return { _tag: "Ignored", rule: "a stranger pressed the button" }
+      const answered = /^answer:(.+):(\d+)$/.exec(value)
+      if (answered !== null) {
+        const [, id = "", choice = ""] = answered
+        const by = event.source.userName ?? event.source.userId ?? "owner"
+        const key = sessionKey(event.source, settings.conversation)
+        return (yield* clarifications.press(key, id, Number(choice), by))
+          ? { _tag: "Accepted", eventId: id, sessionKey: key }
+          : { _tag: "Ignored", rule: "not an open question of this conversation" }
+      }
       const match = /^(approve|approve-session|approve-always|deny):(.+)$/.exec(value)
       if (match === null) return { _tag: "Ignored", rule: "an unknown button" }
       const key = sessionKey(event.source, settings.conversation)
@@ -183,6 +194,7 @@ export const layer: Layer.Layer<
   | Inbox
   | Conversations
   | Approvals
+  | Clarifications
   | Delivery
   | Notifier
   | Drain

@@ -6,6 +6,7 @@ import { Spending } from "../../services/agent/Spending.js"
 import { Usage } from "../../services/agent/Usage.js"
 import { ModelRoute } from "../../services/agent/ModelRoute.js"
 import type { Skills } from "../../services/agent/Skills.js"
+import { Clarifications } from "../../services/agent/Clarification.js"
 import type { TodoStore } from "../../services/agent/TodoStore.js"
 import { Approvals } from "../../services/approval/Approval.js"
 import { Conversations } from "../../services/conversation/Conversations.js"
@@ -49,6 +50,7 @@ const make = Effect.gen(function* () {
     database: yield* Database,
     sessions: yield* SessionStore,
     approvals: yield* Approvals,
+    clarifications: yield* Clarifications,
     delegation: yield* Delegation,
     processes: yield* Processes,
     delivery: yield* Delivery,
@@ -182,6 +184,7 @@ export const layer: Layer.Layer<
   | Transcript
   | Compaction
   | TodoStore
+  | Clarifications
   | Skills
   | JobDesk
 > = Layer.scoped(Conversations, make)

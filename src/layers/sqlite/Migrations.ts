@@ -12,6 +12,7 @@ import { channelNames } from "./migrations/0020_channel_names.js"
 import { storyIndexes } from "./migrations/0021_story_indexes.js"
 import { grants } from "./migrations/0030_grants.js"
 import { media } from "./migrations/0036_media.js"
+import { clarifications } from "./migrations/0041_clarifications.js"
 import { todos } from "./migrations/0040_todos.js"
 import { processes } from "./migrations/0045_processes.js"
 import { internalEvents } from "./migrations/0050_internal_events.js"
@@ -32,6 +33,7 @@ const migrations = {
   "0030_grants": grants,
   "0036_media": media,
   "0040_todos": todos,
+  "0041_clarifications": clarifications,
   "0045_processes": processes,
   "0050_internal_events": internalEvents,
   "0055_usage_days": usageDays,

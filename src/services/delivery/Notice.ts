@@ -49,6 +49,7 @@ export type Code =
   | "reply.recovered"
   | "approval.request"
   | "approval.expired"
+  | "clarify.question"
   | "approval.denied"
   | "approval.interrupted"
   | "approval.notifyfailed"
@@ -354,6 +355,23 @@ export const approvalRequest = (question: {
       "```",
       ...question.reasons.map((reason) => `• ${reason}`),
       `${question.buttons ? "Choose below" : "Answer /approve or /deny"} within ${span(question.millis)}; no answer means no.`
+    ].join("\n")
+  )
+
+export const clarification = (question: {
+  readonly question: string
+  readonly choices: ReadonlyArray<string>
+  readonly several: boolean
+  readonly millis: number
+}): Notice =>
+  notice(
+    "clarify.question",
+    [
+      question.question,
+      ...question.choices.map((choice, index) => `${index + 1}. ${choice}`),
+      question.choices.length === 0
+        ? `Answer within ${span(question.millis)}, or I go on as I think best.`
+        : `Answer with ${question.several ? "numbers" : "a number"} or in your own words within ${span(question.millis)}, or I go on as I think best.`
     ].join("\n")
   )
 
