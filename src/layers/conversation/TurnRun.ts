@@ -46,7 +46,8 @@ export interface TurnRun {
   readonly run: (task: TurnTask) => Effect.Effect<void, never, Turn.CurrentTurn>
 }
 
-const typingDelay = "300 millis"
+/** An answer that is there within it needs no sign, and under load a sign for each would be what makes it late. */
+const typingDelay = "1 second"
 const typingInterval = "2 seconds"
 interface Failure {
   readonly _tag: string
