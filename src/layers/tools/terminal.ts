@@ -132,10 +132,9 @@ export const layer: Layer.Layer<
               cron: CronMarker.isCron(turn.marker),
               unattended: CronMarker.isCron(turn.marker) || turn.presence._tag === "Nobody"
             })
-            const inside = isInside(
-              (yield* paths.resolve(directory)).real,
-              (yield* paths.resolve(workingDirectory)).real
-            )
+            const inside =
+              args.workdir === undefined ||
+              isInside((yield* paths.resolve(directory)).real, (yield* paths.resolve(workingDirectory)).real)
             const verdict =
               judged.verdict === "allow" && !inside
                 ? ask("workdir", `${workingDirectory} is outside of the working directory`)
