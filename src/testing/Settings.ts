@@ -17,6 +17,10 @@ export const defaults = (home: string): SettingsShape => ({
   model: { provider: "scripted", model: "script", baseUrl: null, apiKey: null, contextWindow: 200_000 },
   fallbacks: [],
   agent: { maxTurns: 100, turnTimeoutSeconds: 1_800, apiMaxRetries: 3 },
+  notices: {
+    quietHours: null,
+    longTurn: { heartbeatMillis: 180_000, stallMillis: 300_000, warningMillis: 900_000, inactiveMillis: 1_800_000 }
+  },
   channelOverrides: new Map(),
   modelAliases: new Map(),
   quickCommands: new Map(),

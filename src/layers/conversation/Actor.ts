@@ -36,6 +36,8 @@ import * as AdmissionTurn from "./AdmissionTurn.js"
 import { type Commands, elapsed } from "./Commands.js"
 import * as Correspondence from "./Correspondence.js"
 import type { SessionCommands } from "./SessionCommands.js"
+import * as LongTurn from "../../services/conversation/LongTurn.js"
+import type { Progress } from "../operation/Progress.js"
 import type { InterruptCause, TurnRun } from "./TurnRun.js"
 
 export type Mail =
@@ -61,6 +63,8 @@ interface Running {
   readonly steering: Array<InboxEntry>
   readonly cause: { value: InterruptCause }
   stopping: boolean
+  /** What its chat was told of how long it takes. */
+  said: LongTurn.Said
   /** Its last words are on their way: what comes now is for after it. */
   spoken: boolean
 }
@@ -86,6 +90,7 @@ export interface ActorServices {
   readonly sessionCommands: SessionCommands
   readonly compaction: typeof Compaction.Service
   readonly turnRun: TurnRun
+  readonly progress: Progress
 }
 
 export interface Actor {
@@ -127,7 +132,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
     let shutdown: Deferred.Deferred<void> | null = null
     let retired = false
 
-    const { acknowledge, lastWord, reply, settle, tell } = yield* Correspondence.make(key, services)
+    const { acknowledge, lastWord, reply, settle, tell, tellOf } = yield* Correspondence.make(key, services)
 
     const sessionOf = (entry: InboxEntry): Effect.Effect<Session, StateError> =>
       Effect.gen(function* () {
@@ -186,6 +191,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
           steering,
           cause,
           stopping: false,
+          said: LongTurn.nothingSaid,
           spoken: false
         }
       })
@@ -515,6 +521,31 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         for (const entry of deferred.splice(0)) yield* onEvent(entry, true)
       })
 
+    /** Says that a turn is alive, or may be stuck, and ends one in which nothing happens any more. Who is asked something is waited for. */
+    const attend = (run: Running, now: number) =>
+      Effect.gen(function* () {
+        if (run.stopping || run.spoken || (yield* services.drain.draining) !== null) return
+        const sign = services.progress.of(run.turnId)
+        const idleMillis = now - Math.max(run.startedAt, sign?.at ?? 0)
+        const turn = { runningMillis: now - run.startedAt, idleMillis }
+        const { said, word } = LongTurn.next(settings.notices.longTurn, turn, run.said)
+        if (word === null) return void (run.said = said)
+        if ((yield* services.approvals.open(key)).length > 0) return
+        run.said = said
+        const about = {
+          minutes: Math.round((word === "heartbeat" ? turn.runningMillis : idleMillis) / 60_000),
+          doing: sign?.doing ?? null
+        }
+        const notice = {
+          heartbeat: Notice.runHeartbeat,
+          stalled: Notice.runStalled,
+          warning: Notice.runInactiveWarning,
+          end: Notice.runInactiveKilled
+        }[word](about)
+        yield* tellOf(run.entry, `${run.turnId}:${turn.runningMillis}`, notice)
+        if (word === "end") yield* interrupt(run)
+      })
+
     const handle = (mail: Mail): Effect.Effect<void, StateError | NothingToAnswer> => {
       switch (mail._tag) {
         case "Event":
@@ -540,6 +571,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
             return interrupt(run)
           })
         case "Sweep":
+          if (running !== null) return attend(running, mail.now)
           return Effect.sync(() => {
             const idle =
               running === null &&

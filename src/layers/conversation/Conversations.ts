@@ -30,6 +30,7 @@ import { Processes } from "../../services/shell/Process.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
 import { Transcript } from "../../services/session/Transcript.js"
 import { Database } from "../../services/state/Database.js"
+import * as Progress from "../operation/Progress.js"
 import * as Actor from "./Actor.js"
 import * as Commands from "./Commands.js"
 import * as SessionCommands from "./SessionCommands.js"
@@ -59,7 +60,8 @@ const make = Effect.gen(function* () {
     commands: yield* Commands.make,
     sessionCommands: yield* SessionCommands.make(yield* Inbox),
     compaction: yield* Compaction,
-    turnRun: yield* TurnRun.make
+    turnRun: yield* TurnRun.make,
+    progress: yield* Progress.make
   }
   const actors = new Map<string, Actor.Actor>()
   const runner = yield* Turn.workerRunner<never>()

@@ -20,6 +20,8 @@ export interface CorrespondenceServices {
 }
 
 export interface Correspondence {
+  /** A notice that may be said again about the same message: `about` tells one from the next. */
+  readonly tellOf: (entry: InboxEntry, about: string, notice: NoticeText) => Effect.Effect<void>
   readonly tell: (entry: InboxEntry, notice: NoticeText) => Effect.Effect<void>
   /** At most one in 30 s: acknowledgements are courtesy, not answers. */
   readonly acknowledge: (entry: InboxEntry, notice: NoticeText) => Effect.Effect<void>
@@ -44,8 +46,10 @@ export const make = (key: SessionKey, services: CorrespondenceServices): Effect.
 
     const addressOf = (entry: InboxEntry) => Admission.addressOf(entry.event.source, entry.event.messageId)
 
-    const tell: Correspondence["tell"] = (entry, notice) =>
-      notifier.tell({ sessionKey: key, address: addressOf(entry), about: entry.id }, notice)
+    const tellOf: Correspondence["tellOf"] = (entry, about, notice) =>
+      notifier.tell({ sessionKey: key, address: addressOf(entry), about }, notice)
+
+    const tell: Correspondence["tell"] = (entry, notice) => tellOf(entry, entry.id, notice)
 
     const acknowledge: Correspondence["acknowledge"] = (entry, notice) =>
       Effect.gen(function* () {
@@ -90,5 +94,5 @@ export const make = (key: SessionKey, services: CorrespondenceServices): Effect.
         yield* settle(entry, "answered", "command", text)
       })
 
-    return { acknowledge, lastWord, reply, settle, tell }
+    return { acknowledge, lastWord, reply, settle, tell, tellOf }
   })

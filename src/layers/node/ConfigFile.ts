@@ -193,10 +193,19 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
       turnTimeoutSeconds: value(keys.turnTimeout),
       apiMaxRetries: value(keys.apiRetries)
     },
+    notices: {
+      quietHours: value(keys.quietHours),
+      longTurn: {
+        heartbeatMillis: value(keys.longRunning) ? value(keys.heartbeat) * 1_000 : 0,
+        stallMillis: value(keys.stall) * 1_000,
+        warningMillis: value(keys.inactiveWarning) * 1_000,
+        inactiveMillis: value(keys.turnTimeout) * 1_000
+      }
+    },
     channelOverrides: new Map(
-      Object.entries(value(keys.channelOverrides)).map(([place, { model, prompt }]) => [
+      Object.entries(value(keys.channelOverrides)).map(([place, { model, prompt, quiet }]) => [
         place,
-        { model: model ?? null, prompt: prompt ?? null }
+        { model: model ?? null, prompt: prompt ?? null, quiet: quiet ?? false }
       ])
     ),
     modelAliases: new Map(Object.entries(value(keys.modelAliases)).map(([name, model]) => [name.toLowerCase(), model])),

@@ -67,6 +67,23 @@ export interface Notice extends NoticeText {
   readonly code: Code
 }
 
+/** Said for the reader's ease: where it is quiet they are spared it. */
+const courtesies: ReadonlySet<string> = new Set<Code>([
+  "busy.steered",
+  "busy.redirected",
+  "busy.queued",
+  "busy.interrupting",
+  "busy.subagents",
+  "busy.compressing",
+  "busy.tip",
+  "run.heartbeat",
+  "restart.going",
+  "restart.back",
+  "home.missing"
+])
+
+export const isCourtesy = (code: string): boolean => courtesies.has(code)
+
 const notice = (code: Code, text: string): Notice => ({ code, text })
 
 const count = (number: number, one: string, many = `${one}s`): string => `${number} ${number === 1 ? one : many}`

@@ -5,6 +5,8 @@ export interface ChannelOverride {
   readonly model: string | null
   /** Said in the system prompt of conversations there. */
   readonly prompt: string | null
+  /** Only what a person has to know is said there: no signs of life, no word of restarts. */
+  readonly quiet: boolean
 }
 
 /** By `platform:chat` or `platform:chat:thread`. */
@@ -22,5 +24,5 @@ export const of = (overrides: ChannelOverrides, { chatId, platform, threadId }: 
   const chat = overrides.get(`${platform}:${chatId}`) ?? null
   const thread = threadId === null ? null : (overrides.get(`${platform}:${chatId}:${threadId}`) ?? null)
   if (chat === null || thread === null) return thread ?? chat
-  return { model: thread.model ?? chat.model, prompt: thread.prompt ?? chat.prompt }
+  return { model: thread.model ?? chat.model, prompt: thread.prompt ?? chat.prompt, quiet: thread.quiet || chat.quiet }
 }

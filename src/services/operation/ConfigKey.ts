@@ -3,7 +3,9 @@
  * without it and the line that documents it. The commented file of a new home, `hermes config` and the decoding of
  * both come from this table.
  */
-import { type Either, type ParseResult, Schema } from "effect"
+import { Either, ParseResult, Schema } from "effect"
+import * as ClockTime from "../schedule/ClockTime.js"
+import * as QuietHours from "./QuietHours.js"
 import { BusyMode, Provider } from "./Settings.js"
 
 export interface ConfigKey<out A = unknown> {
@@ -179,12 +181,26 @@ const Prices = expecting(
   "a list of prices, such as [{model: gpt-5-mini, input: 0.25, output: 2}]"
 )
 
+const Quiet = expecting(
+  Schema.NullOr(
+    Schema.transformOrFail(Schema.String, Schema.Struct({ from: Schema.Number, until: Schema.Number }), {
+      strict: true,
+      decode: (text, _options, ast) => {
+        const hours = QuietHours.read(text)
+        return hours === null ? Either.left(new ParseResult.Type(ast, text)) : Either.right(hours)
+      },
+      encode: ({ from, until }) => Either.right(`${ClockTime.format(from)}-${ClockTime.format(until)}`)
+    })
+  ),
+  "a span of the day such as 22:00-07:00"
+)
 const Overrides = expecting(
   Schema.Record({
     key: Schema.String,
     value: Schema.Struct({
       model: Schema.optional(Schema.NonEmptyString),
-      prompt: Schema.optional(Schema.String.pipe(Schema.maxLength(8_000)))
+      prompt: Schema.optional(Schema.String.pipe(Schema.maxLength(8_000))),
+      quiet: Schema.optional(Schema.Boolean)
     })
   }),
   'chats with what differs there, such as {"telegram:-1001": {model: fast, prompt: Answer in French.}}'
@@ -373,7 +389,7 @@ export const keys = {
     path: "channel_overrides",
     schema: Overrides,
     fallback: {},
-    doc: "what differs in single chats, by platform:chat or platform:chat:thread: {model, prompt}"
+    doc: "what differs in single chats, by platform:chat or platform:chat:thread: {model, prompt, quiet}"
   }),
   modelAliases: key({
     path: "model_aliases",
@@ -386,6 +402,41 @@ export const keys = {
     schema: QuickCommands,
     fallback: {},
     doc: "commands of your own, by name: {type: alias, target: what is sent for it}"
+  }),
+  quietHours: key({
+    path: "display.quiet_hours",
+    schema: Quiet,
+    fallback: null,
+    doc: "when chats are left alone with what can wait (signs of life, word of restarts), on your clock",
+    example: '"22:00-07:00"'
+  }),
+  longRunning: key({
+    path: "display.long_running_notifications",
+    schema: Switch,
+    fallback: true,
+    doc: "signs of life of a turn that takes long",
+    example: "true"
+  }),
+  heartbeat: key({
+    path: "agent.gateway_notify_interval",
+    schema: Seconds,
+    fallback: 180,
+    doc: "seconds until the first of them; each later one comes after twice as long",
+    example: "180"
+  }),
+  stall: key({
+    path: "agent.session_stall_timeout",
+    schema: Seconds,
+    fallback: 300,
+    doc: "seconds without progress after which you are told that it may be stuck",
+    example: "300"
+  }),
+  inactiveWarning: key({
+    path: "agent.gateway_timeout_warning",
+    schema: Seconds,
+    fallback: 900,
+    doc: "seconds without progress after which you are told that it will be stopped",
+    example: "900"
   }),
   disabledToolsets: key({
     path: "agent.disabled_toolsets",

@@ -1,6 +1,8 @@
 import { Context, type Redacted, Schema } from "effect"
 import type { CommandTiers } from "../conversation/CommandTier.js"
 import type { ChannelOverrides } from "./ChannelOverride.js"
+import type { LongTurnRules } from "../conversation/LongTurn.js"
+import type { QuietHours } from "./QuietHours.js"
 import type { Price } from "../agent/Price.js"
 
 export const BusyMode = Schema.Literal("interrupt", "queue", "steer")
@@ -164,6 +166,12 @@ export interface SettingsShape {
     readonly retentionDays: number | null
   }
   readonly telegram: TelegramSettings
+  readonly notices: {
+    /** When chats are left alone with what can wait. */
+    readonly quietHours: QuietHours | null
+    /** Signs of life and warnings of a turn that takes long. */
+    readonly longTurn: LongTurnRules
+  }
   /** What the owner set for single chats. */
   readonly channelOverrides: ChannelOverrides
   /** Short names of models, in small letters. */

@@ -47,7 +47,9 @@ describe("what the owner sets", () => {
             model: echo,
             environment: { TERMINAL_CWD: folder },
             settings: {
-              channelOverrides: new Map([["telegram:500000001", { model: null, prompt: "Answer in French." }]])
+              channelOverrides: new Map([
+                ["telegram:500000001", { model: null, prompt: "Answer in French.", quiet: false }]
+              ])
             }
           })
         )

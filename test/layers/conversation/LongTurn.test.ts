@@ -1,0 +1,72 @@
+/** A turn in which nothing happens, under the test clock: what its chat hears, and that it ends. */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, TestClock, TestServices } from "effect"
+import { Conversations } from "../../../src/services/conversation/Conversations.js"
+import * as Testing from "../../../src/testing/index.js"
+
+const only = Effect.map(Testing.AdapterInMemory, (adapters) => adapters.only)
+const say = (text: string) => Effect.flatMap(only, (adapter) => adapter.say(text))
+const heard = (text: string) =>
+  Effect.flatMap(only, (adapter) => adapter.sent.waitFor(text, (sent) => sent.text.includes(text), { seconds: 20 }))
+const texts = Effect.flatMap(only, (adapter) =>
+  Effect.map(adapter.sent.all, (all) => all.filter(({ kind }) => kind === "send").map(({ text }) => text))
+)
+const asked = Effect.flatMap(Testing.ScriptedModel, ({ requests }) => requests).pipe(
+  // In real time: the test clock stands still while the message is stored.
+  Effect.zipLeft(TestServices.provideLive(Effect.sleep("10 millis"))),
+  Effect.repeat({ until: (all) => all.length > 0 })
+)
+
+const minutes = (count: number) =>
+  Effect.forEach(
+    Array.from({ length: count }),
+    () => Effect.zipRight(TestClock.adjust("1 minute"), TestServices.provideLive(Effect.sleep("5 millis"))),
+    {
+      discard: true
+    }
+  )
+
+describe("a turn in which nothing happens", () => {
+  it.scoped("is told of, warned of and ended, and the next message is answered", () =>
+    Effect.gen(function* () {
+      yield* say("hang")
+      yield* asked
+      yield* minutes(4)
+      yield* heard("Still working, 3 min.")
+      yield* minutes(2)
+      yield* heard("I may be stuck: no progress for 5 min.")
+      yield* minutes(10)
+      yield* heard("Nothing has happened for 15 min.")
+      yield* minutes(15)
+      yield* heard("I stopped: nothing had happened for 30 min.")
+      yield* minutes(1)
+      yield* say("hello")
+      yield* heard("fine")
+      const views = yield* (yield* Conversations).views
+      expect(views.every(({ phase }) => phase !== "stopping")).toBe(true)
+    }).pipe(
+      Effect.provide(
+        Testing.gateway({
+          model: (request) => (request.messages.at(-1)?.text.includes("hello") === true ? Testing.say("fine") : Testing.hang())
+        })
+      )
+    )
+  )
+
+  it.scoped("gives no sign of life in quiet hours, and still says what has to be known", () =>
+    Effect.gen(function* () {
+      yield* say("hang")
+      yield* asked
+      yield* minutes(6)
+      yield* heard("I may be stuck")
+      expect((yield* texts).filter((text) => text.startsWith("Still working"))).toEqual([])
+    }).pipe(
+      Effect.provide(
+        Testing.gateway({
+          model: () => Testing.hang(),
+          settings: { notices: { quietHours: { from: 0, until: 86_399 } } }
+        })
+      )
+    )
+  )
+})
