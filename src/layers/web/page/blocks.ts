@@ -81,8 +81,13 @@ export type Groups = ReadonlyMap<string, Group>
 const blocksOf = (key: string, rows: ReadonlyArray<Message>): ReadonlyArray<Placed> => {
   const turnId = rows[0]?.turnId ?? null
   const said = rows.flatMap((row): ReadonlyArray<Placed> => {
+    const key = `row ${row.id}`
     const kind = row.role === "summary" ? "summary" : "user"
-    const block: Block = { kind, key: `row ${row.id}`, text: row.text }
+    // Nobody said it, and its report is for the agent, which tells what matters of it.
+    const block: Block =
+      kind === "user" && row.text.startsWith("[Internal event:")
+        ? { kind: "notice", key, text: "Work in the background has ended; its report came in." }
+        : { kind, key, text: row.text }
     return row.role === "user" || row.role === "summary" ? [{ at: row.id, rank: 0, turnId, block }] : []
   })
   const parts = partsOf(rows)
