@@ -247,6 +247,28 @@ export const suite = (name: string, stores: Layer.Layer<Database | SessionStore 
         })
       )
 
+      it.effect("lists on from a session where many have one millisecond", () =>
+        Effect.gen(function* () {
+          const sessions = yield* SessionStore
+          const at = source({ chatId: "one-instant" })
+          yield* TestClock.adjust(1_000)
+          const made: Array<string> = []
+          for (let number = 0; number < 7; number++) made.push((yield* sessions.resolve(key(`tie-${number}`), at)).id)
+          const found: Array<string> = []
+          let last: Session | undefined
+          for (let page = 0; page < 4; page++) {
+            const rows: ReadonlyArray<Session> = yield* sessions.list({
+              owner: { ...owner, chatId: "one-instant" },
+              limit: 2,
+              ...(last === undefined ? {} : { before: last.lastActivityAt, beforeId: last.id })
+            })
+            found.push(...rows.map((session) => session.id))
+            last = rows.at(-1)
+          }
+          assert.deepStrictEqual(found.toSorted(), made.toSorted())
+        })
+      )
+
       it.effect("titles are one clean line of at most 100 characters and belong to one session", () =>
         Effect.gen(function* () {
           const sessions = yield* SessionStore

@@ -89,7 +89,7 @@ export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
       })
 
     return handlers
-      .handle("list", ({ urlParams: { archived, before, limit, pinned } }) =>
+      .handle("list", ({ urlParams: { archived, before, beforeId, limit, pinned } }) =>
         answered(
           Effect.map(
             sessions.list({
@@ -97,7 +97,8 @@ export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
               limit,
               archived: archived ?? false,
               pinned: pinned ?? false,
-              ...(before === undefined ? {} : { before })
+              ...(before === undefined ? {} : { before }),
+              ...(beforeId === undefined ? {} : { beforeId })
             }),
             (rows) => rows.map(sessionView)
           )

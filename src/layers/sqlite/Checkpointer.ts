@@ -13,7 +13,7 @@ const everyTransactions = 1_024
 const boundFrames = 8_192
 
 /** And growth of the log between two: some transactions are large. */
-const everyBytes = 12 * 2 ** 20
+const everyBytes = 8 * 2 ** 20
 
 /** How long one checkpoint may take before it is given up on, and with it its thread. */
 const patience = "30 seconds"

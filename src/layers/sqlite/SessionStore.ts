@@ -173,10 +173,10 @@ const make = Effect.gen(function* () {
 
   const list = Effect.fn("SessionStore.list")((options: Parameters<(typeof SessionStore.Service)["list"]>[0]) =>
     database.read("session.list", (sql) => {
-      const { owner, before, pinned, archived = false } = options
+      const { owner, before, beforeId = "", pinned, archived = false } = options
       const kept = pinned === true ? sql`s.pinned = 1` : sql`s.archived = ${sql.literal(archived ? "1" : "0")}`
       const whose = sql`${owner === null ? sql`s.hidden = 0` : SessionRows.owned(sql, owner)} AND ${kept}`
-      const when = before === undefined ? sql`1` : sql`s.last_activity_at < ${before}`
+      const when = before === undefined ? sql`1` : sql`(s.last_activity_at, s.id) < (${before}, ${beforeId})`
       return SessionRows.many(sql`SELECT ${SessionRows.listed(sql)} FROM sessions AS s WHERE ${whose} AND ${when}
           ORDER BY s.last_activity_at DESC, s.id DESC LIMIT ${options.limit}`)
     })

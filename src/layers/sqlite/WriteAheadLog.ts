@@ -158,7 +158,7 @@ export function examine(
       throw error
     }
     try {
-      for (let size = 1_048_576; ; size *= 4) {
+      for (let size = 16_777_216; ; size *= 4) {
         const buffer = new Uint8Array(size)
         const log = buffer.subarray(0, fs.readSync(descriptor, buffer, 0, size, 0))
         const found = scanLog(log)

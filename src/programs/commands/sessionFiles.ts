@@ -21,18 +21,16 @@ const everyId = Effect.gen(function* () {
   const { sessions } = yield* Desk
   const ids = new Set<string>()
   for (const archived of [false, true]) {
-    let before: number | undefined
+    let last: { readonly lastActivityAt: number; readonly id: string } | undefined
     for (;;) {
       const rows = yield* sessions.list({
         limit: listedAtOnce,
         archived,
-        ...(before === undefined ? {} : { before })
+        ...(last === undefined ? {} : { before: last.lastActivityAt, beforeId: last.id })
       })
       for (const row of rows) ids.add(row.id)
-      const last = rows.at(-1)
-      if (last === undefined || rows.length < listedAtOnce) break
-      // Several may have the same time: it is asked for again, and the set knows those that were there.
-      before = before === last.lastActivityAt + 1 ? last.lastActivityAt : last.lastActivityAt + 1
+      last = rows.at(-1)
+      if (rows.length < listedAtOnce) break
     }
   }
   return [...ids]

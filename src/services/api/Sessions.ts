@@ -163,7 +163,13 @@ export const Sessions = HttpApiGroup.make("sessions")
   .add(
     HttpApiEndpoint.get("list", "/api/sessions")
       .setUrlParams(
-        Schema.Struct({ limit: Limit(50, 500), before: Schema.optional(Instant), archived: Flag, pinned: Flag })
+        Schema.Struct({
+          limit: Limit(50, 500),
+          before: Schema.optional(Instant),
+          beforeId: Schema.optional(Schema.String),
+          archived: Flag,
+          pinned: Flag
+        })
       )
       .addSuccess(Schema.Array(SessionView))
       .annotate(OpenApi.Summary, "Sessions, newest activity first; those of delegates and archived ones are left out")

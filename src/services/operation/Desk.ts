@@ -47,10 +47,11 @@ export class Desk extends Context.Tag("hermes/operation/Desk")<
   Desk,
   {
     readonly sessions: {
-      /** Newest activity first; `before` is a time of last activity in epoch milliseconds. */
+      /** Newest activity first; `before` is a time of last activity in epoch milliseconds, `beforeId` the session that had it. */
       readonly list: (options: {
         readonly limit: number
         readonly before?: number
+        readonly beforeId?: string
         readonly archived?: boolean
       }) => Effect.Effect<ReadonlyArray<SessionView>, DeskError>
       readonly get: (id: string) => Effect.Effect<SessionView, DeskError>

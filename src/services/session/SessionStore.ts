@@ -95,6 +95,8 @@ export class SessionStore extends Context.Tag("hermes/session/SessionStore")<
       readonly owner: Owner | null
       readonly limit: number
       readonly before?: number
+      /** With `before`: also those of that very millisecond whose ids come after this one's in the list. */
+      readonly beforeId?: string
       readonly archived?: boolean
       readonly pinned?: boolean
     }) => Effect.Effect<ReadonlyArray<Session>, StateError>

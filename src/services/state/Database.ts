@@ -17,7 +17,7 @@ export class Database extends Context.Tag("hermes/state/Database")<
     /** Damage, or another file in its place, that was found since it was opened; null while nothing is known to be wrong. */
     readonly wrong: Effect.Effect<StateCorrupt | StateDbReplaced | null>
     /**
-     * The one write door. Steps that arrive together share one durable commit, each in its own savepoint; the effect
+     * The one write door. Steps that arrive together share one durable commit, each undone alone where it fails; the effect
      * succeeds after that commit is on the disk and fails without having written anything. A step that fails takes no
      * other with it. Once begun it is not interrupted: who asked learns the outcome.
      */

@@ -170,7 +170,7 @@ describe("a live database", () => {
         const db = yield* Database
         for (let i = 0; i < 30; i++) yield* ack(`first-${i}`)
         flipAt(`${file}-wal`, 32 + 4_120 * 12 + 24 + 4_000)
-        for (let i = 0; i < 120 && (yield* db.wrong) === null; i++) {
+        for (let i = 0; i < 400 && (yield* db.wrong) === null; i++) {
           yield* ack(`then-${i}`, "x".repeat(300_000))
           yield* Effect.sleep(5)
         }
