@@ -126,6 +126,7 @@ export const defaults = (home: string): SettingsShape => ({
   },
   memory: { charLimit: 2_200, userCharLimit: 1_375, writeApproval: false },
   skills: { disabled: [], writeApproval: false },
+  platformToolsets: {},
   disabledToolsets: []
 })
 

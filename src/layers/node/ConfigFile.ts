@@ -361,6 +361,13 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
       writeApproval: value(keys.memoryApproval)
     },
     skills: { disabled: value(keys.skillsDisabled), writeApproval: value(keys.skillsApproval) },
+    platformToolsets: Object.fromEntries(
+      [
+        ["telegram", value(keys.telegramToolsets)] as const,
+        ["web", value(keys.webToolsets)] as const,
+        ["api_server", value(keys.apiToolsets)] as const
+      ].flatMap(([surface, named]) => (named === null ? [] : [[surface, named] as const]))
+    ),
     disabledToolsets: value(keys.disabledToolsets)
   }
 }

@@ -1,5 +1,6 @@
 /** Which tools a turn is offered (gateway.md 7.2, 8.1; decision 23). Pure. */
 import { Context } from "effect"
+import * as Field from "../../fibers/Field.js"
 import * as CronMarker from "../../fibers/CronMarker.js"
 import type { Turn } from "../../fibers/Turn.js"
 import type { SettingsShape } from "../operation/Settings.js"
@@ -13,7 +14,44 @@ const notInCron = ["messaging", "clarify"]
 /** A helper speaks with nobody, and what it read is no reason to remember anything: whatever the owner names. */
 const notForDelegates = ["clarify", "memory"]
 
+/** Surfaces that cannot show a question in the middle, or where nobody trusted writes (gateway.md 8.2). */
+const ofSurface: {
+  readonly [surface: string]: { readonly without?: ReadonlyArray<string>; readonly only?: ReadonlyArray<string> }
+} = {
+  api_server: { without: ["clarify"] },
+  webhook: { only: ["web", "search", "vision", "clarify"] }
+}
+
+/** Bundles by name; what is none is a toolset itself. None names another bundle. */
+const bundles: { readonly [name: string]: ReadonlyArray<string> } = {
+  debugging: ["file", "terminal", "web"],
+  coding: [
+    "file",
+    "terminal",
+    "search",
+    "web",
+    "skills",
+    "browser",
+    "todo",
+    "memory",
+    "session_search",
+    "clarify",
+    "code_execution",
+    "delegation",
+    "vision"
+  ],
+  safe: ["web", "search", "vision", "todo", "session_search", "clarify"]
+}
+
+/** Names with their bundles written out; `all` and `*` are null, which is everything. */
+export const expanded = (names: ReadonlyArray<string>): ReadonlyArray<string> | null =>
+  names.some((name) => name === "all" || name === "*")
+    ? null
+    : [...new Set(names.flatMap((name) => (Object.hasOwn(bundles, name) ? (bundles[name] ?? []) : [name])))]
+
 export interface ToolsetRules {
+  /** What the owner gives a surface, by platform or surface; a surface that is not named has its own default. */
+  readonly platforms: { readonly [surface: string]: ReadonlyArray<string> }
   /** Switched off by the owner: subtracted last, whoever asks. */
   readonly disabled: ReadonlyArray<string>
   /** The ceiling of a delegate; empty takes terminal, file and web. */
@@ -38,12 +76,25 @@ const isExternal = (toolset: string): boolean => toolset.startsWith("mcp")
 
 /** Servers outside come along, unless the job picks among them or wants none (cron-delivery.md 3.5). */
 const isGranted = (toolset: string, granted: ReadonlyArray<string>): boolean =>
-  granted.includes(toolset) || (isExternal(toolset) && !granted.some((name) => name === "no_mcp" || isExternal(name)))
+  (expanded(granted)?.includes(toolset) ?? true) ||
+  (isExternal(toolset) && !granted.some((name) => name === "no_mcp" || isExternal(name)))
 
 const isInCron = (toolset: string, rules: ToolsetRules, granted: ReadonlyArray<string> | null): boolean => {
   if (toolset === "cronjob" && !rules.cron.scheduling) return false
   if (toolset === "memory" && !rules.cron.memory) return false
   return granted === null ? !notInCron.includes(toolset) : isGranted(toolset, granted)
+}
+
+/** Does the surface that the turn came from have the tools of this set? A helper's and a scheduled run's are other rules. */
+const isOnSurface = (toolset: string, turn: Turn, rules: ToolsetRules): boolean => {
+  const surface = Field.valueOrNull(turn.identity.platform) || Field.valueOrNull(turn.identity.source) || ""
+  const named = Object.hasOwn(rules.platforms, surface) ? rules.platforms[surface] : undefined
+  if (named !== undefined) {
+    const given = expanded(named)
+    return given === null || given.includes(toolset) || (isExternal(toolset) && !given.includes("no_mcp"))
+  }
+  const usual = Object.hasOwn(ofSurface, surface) ? ofSurface[surface] : undefined
+  return (usual?.only?.includes(toolset) ?? true) && !(usual?.without?.includes(toolset) ?? false)
 }
 
 /** May `turn` use the tools of this set? */
@@ -54,10 +105,10 @@ export const isOffered = (
   granted: ReadonlyArray<string> | null,
   role: "leaf" | "orchestrator" | null = null
 ): boolean => {
-  if (rules.disabled.includes(toolset)) return false
+  if (rules.disabled.includes(toolset) || rules.disabled.includes("*")) return false
   if (toolset === "delegation" && turn.depth >= rules.maxSpawnDepth) return false
   if (CronMarker.isCron(turn.marker) && !isInCron(toolset, rules, turn.depth === 0 ? granted : null)) return false
-  if (turn.depth === 0) return true
+  if (turn.depth === 0) return CronMarker.isCron(turn.marker) || isOnSurface(toolset, turn, rules)
   if (notForDelegates.includes(toolset)) return false
   if (toolset === "delegation" && role !== null && rules.orchestrators) return role === "orchestrator"
   return (rules.delegates.length === 0 ? delegateDefault : rules.delegates).includes(toolset)
@@ -65,7 +116,8 @@ export const isOffered = (
 
 /** The rules as the owner set them. */
 export const rulesOf = (settings: SettingsShape): ToolsetRules => ({
-  disabled: settings.disabledToolsets,
+  disabled: expanded(settings.disabledToolsets) ?? ["*"],
+  platforms: settings.platformToolsets,
   delegates: settings.delegation.defaultToolsets,
   maxSpawnDepth: settings.delegation.maxSpawnDepth,
   orchestrators: settings.delegation.orchestrators,

@@ -143,6 +143,16 @@ const UnattendedMode = expecting(
   "deny or approve"
 )
 
+/** Null: what the surface has by itself. */
+const toolsets = (platform: string) =>
+  key({
+    path: `platforms.${platform}.toolsets`,
+    schema: expecting(Schema.NullOr(Schema.Array(Schema.String)), "a list of toolsets, such as [file, web]"),
+    fallback: null,
+    refused: [],
+    doc: "the only toolsets there; bundles: coding, debugging, safe, all"
+  })
+
 /** Where an attached job's message is gone on from on one platform. */
 const continuable = (platform: string) =>
   key({
@@ -445,6 +455,9 @@ export const keys = {
     refused: ["terminal", "file", "messaging", "delegation"],
     doc: "toolsets that no agent gets: terminal, file, messaging, delegation …"
   }),
+  telegramToolsets: toolsets("telegram"),
+  webToolsets: toolsets("web"),
+  apiToolsets: toolsets("api_server"),
   memoryLimit: key({
     path: "memory.memory_char_limit",
     schema: Count,

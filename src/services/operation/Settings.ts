@@ -209,6 +209,8 @@ export interface SettingsShape {
     /** Is each change of a skill asked about? */
     readonly writeApproval: boolean
   }
+  /** Toolsets of a surface, where the owner named them. */
+  readonly platformToolsets: { readonly [surface: string]: ReadonlyArray<string> }
   readonly disabledToolsets: ReadonlyArray<string>
 }
 
