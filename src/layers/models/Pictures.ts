@@ -11,8 +11,16 @@ const largest = 3_700_000
 /** Of all together. Bytes. */
 const largestSum = 12_000_000
 
-const isShowable = (mimeType: string): mimeType is Shown["mimeType"] =>
-  mimeType === "image/jpeg" || mimeType === "image/png" || mimeType === "image/gif" || mimeType === "image/webp"
+const isShowable = (mimeType: string): boolean => /^image\/(?:jpeg|png|gif|webp)$/.test(mimeType)
+
+/** By its first bytes: a provider refuses a picture whose name says something else. */
+const kindOf = (content: Uint8Array): Shown["mimeType"] | null => {
+  const head = Buffer.from(content.subarray(0, 12)).toString("latin1")
+  if (head.startsWith("\x89PNG")) return "image/png"
+  if (head.startsWith("\xff\xd8\xff")) return "image/jpeg"
+  if (head.startsWith("GIF8")) return "image/gif"
+  return head.startsWith("RIFF") && head.endsWith("WEBP") ? "image/webp" : null
+}
 
 const blind =
   "(This model is not shown pictures: say so when one matters. media.vision: on shows them to a model that can see.)"
@@ -41,13 +49,15 @@ export const shown = (
     if (!sees) return told(request)
     const pictures = new Map<string, Shown>()
     let sum = 0
-    for (const { mimeType, path } of wanted.toReversed()) {
-      if (pictures.size >= mostPictures || pictures.has(path) || !isShowable(mimeType)) continue
+    for (const { path } of wanted.toReversed()) {
+      if (pictures.size >= mostPictures || pictures.has(path)) continue
       // A link that took the place of a picture leads to something that nobody showed.
       const real = yield* Effect.option(fs.realPath(path))
       const content =
         Option.getOrNull(real) === path ? yield* Effect.option(fs.readFile(path)) : Option.none<Uint8Array>()
       if (Option.isNone(content) || content.value.length > largest || sum + content.value.length > largestSum) continue
+      const mimeType = kindOf(content.value)
+      if (mimeType === null) continue
       sum += content.value.length
       pictures.set(path, { mimeType, base64: Buffer.from(content.value).toString("base64") })
     }

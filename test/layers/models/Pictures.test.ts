@@ -41,7 +41,7 @@ const shown = (request: ModelRequest, sees: boolean) =>
     Effect.provide(NodeFileSystem.layer)
   )
 
-const bytes = Buffer.from("a picture")
+const bytes = Buffer.from("89504e470d0a1a0a00ff0d0a", "hex")
 
 describe("pictures for a model", () => {
   it.scoped("stand in the message that they came with, in each provider's form", () =>
@@ -83,7 +83,7 @@ describe("pictures for a model", () => {
       writeFileSync(large, new Uint8Array(4_000_000))
       const many = Array.from({ length: 12 }, (_, n) => {
         const at = path.join(home, `${n}.png`)
-        writeFileSync(at, String(n))
+        writeFileSync(at, Buffer.concat([bytes, Buffer.from(String(n))]))
         return at
       })
       const { pictures } = yield* shown(ask(link, large, ...many), true)
