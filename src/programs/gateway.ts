@@ -19,6 +19,7 @@ import * as HomeDirectory from "../layers/node/Home.js"
 import * as Ids from "../layers/node/Ids.js"
 import * as LogFile from "../layers/node/LogFile.js"
 import * as Signals from "../layers/node/Signals.js"
+import * as Figures from "../layers/operation/Figures.js"
 import * as Health from "../layers/operation/Health.js"
 import * as Lifecycle from "../layers/operation/Lifecycle.js"
 import * as Readiness from "../layers/operation/Readiness.js"
@@ -113,7 +114,7 @@ export interface Options {
 /** The whole program as a layer: built, it runs; its scope closed, it has drained and ended. */
 export const program = (options: Options) =>
   Lifecycle.layer.pipe(
-    Layer.provideMerge(TurnLog.layer),
+    Layer.provideMerge(Layer.mergeAll(TurnLog.layer, Figures.layer)),
     Layer.provideMerge(edges.surfaces(options)),
     Layer.provideMerge(layer),
     Layer.provideMerge(edges.foundation),

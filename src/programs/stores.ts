@@ -6,6 +6,7 @@ import * as ClarificationStore from "../layers/sqlite/ClarificationStore.js"
 import * as CompactionStore from "../layers/sqlite/CompactionStore.js"
 import * as DelegationStore from "../layers/sqlite/DelegationStore.js"
 import * as Incidents from "../layers/sqlite/Incidents.js"
+import * as Inventory from "../layers/sqlite/Inventory.js"
 import * as JobStore from "../layers/sqlite/JobStore.js"
 import * as Notepad from "../layers/sqlite/Notepad.js"
 import * as Occurrences from "../layers/sqlite/Occurrences.js"
@@ -46,6 +47,7 @@ export const stores = Layer.mergeAll(
   Pairing.layer,
   Pause.layer,
   GatewayAddress.layer,
+  Inventory.layer,
   JobStore.layer,
   Occurrences.layer,
   Incidents.layer,

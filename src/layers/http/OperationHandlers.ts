@@ -6,6 +6,7 @@ import { ownerOnly } from "../../services/api/Caller.js"
 import { Approvals } from "../../services/approval/Approval.js"
 import { Activity, type ActivityEvent } from "../../services/operation/Activity.js"
 import { Health, type HealthDetail } from "../../services/operation/Health.js"
+import { Inventory, type Stock } from "../../services/operation/Inventory.js"
 import { Pause } from "../../services/operation/Pause.js"
 import { Restart } from "../../services/operation/Restart.js"
 import { Settings } from "../../services/operation/Settings.js"
@@ -23,7 +24,7 @@ export const liveness = HttpApiBuilder.group(Api, "liveness", (handlers) =>
 
 const familiesOf = (
   detail: HealthDetail,
-  counts: { readonly openApprovals: number; readonly streams: number; readonly paused: boolean }
+  counts: { readonly openApprovals: number; readonly streams: number; readonly paused: boolean; readonly stock: Stock }
 ): ReadonlyArray<Prometheus.Family> => [
   {
     name: "hermes_info",
@@ -57,6 +58,19 @@ const familiesOf = (
   ),
   Prometheus.gauge("hermes_approvals_open", "Questions that wait for an answer.", counts.openApprovals),
   Prometheus.gauge("hermes_event_streams", "Open event streams.", counts.streams),
+  {
+    name: "hermes_deliveries",
+    help: "Deliveries that are not settled for good, by state.",
+    type: "gauge",
+    samples: counts.stock.deliveries.map(({ count, state }) => ({ labels: { state }, value: count }))
+  },
+  {
+    name: "hermes_jobs",
+    help: "Scheduled jobs, by state.",
+    type: "gauge",
+    samples: counts.stock.jobs.map(({ count, state }) => ({ labels: { state }, value: count }))
+  },
+  Prometheus.gauge("hermes_database_bytes", "Size of the database.", counts.stock.databaseBytes),
   Prometheus.gauge("process_resident_memory_bytes", "Resident memory size.", detail.memory.rss),
   Prometheus.gauge("nodejs_heap_size_used_bytes", "Heap in use.", detail.memory.heapUsed)
 ]
@@ -74,6 +88,7 @@ export const layer = HttpApiBuilder.group(Api, "operation", (handlers) =>
     const sender = yield* EventSender
     const pause = yield* Pause
     const restart = yield* Restart
+    const inventory = yield* Inventory
     const keyring = Keyring.make((yield* Settings).apiServer.key)
 
     return handlers
@@ -86,7 +101,8 @@ export const layer = HttpApiBuilder.group(Api, "operation", (handlers) =>
             const counts = {
               openApprovals: open.length,
               streams: yield* sender.count,
-              paused: (yield* pause.current) !== null
+              paused: (yield* pause.current) !== null,
+              stock: yield* inventory.stock
             }
             return Prometheus.render(familiesOf(yield* health.detail, counts), yield* Metric.snapshot)
           })

@@ -60,7 +60,18 @@ const isText = (value: unknown): boolean => typeof value === "string"
 const isTextOrNull = (value: unknown): boolean => value === null || typeof value === "string"
 /** By hand: to decode twenty rows costs more than to find them. What does not fit is told by the decoder. */
 const isRow = (row: object): row is Omit<Message, "hidden"> & { readonly hidden: 0 | 1 } => {
-  const { at, calls, hidden, id, role, sessionId, source, text, title, tool }: { readonly [K in keyof Message]?: unknown } = row
+  const {
+    at,
+    calls,
+    hidden,
+    id,
+    role,
+    sessionId,
+    source,
+    text,
+    title,
+    tool
+  }: { readonly [K in keyof Message]?: unknown } = row
   return (
     typeof id === "number" &&
     typeof at === "number" &&
@@ -173,9 +184,7 @@ const make = Effect.gen(function* () {
     message === undefined ? "" : `${message.at} ${message.sessionId}`
 
   const after = (id: number, limit: number) =>
-    database.read("search.feed", (sql) =>
-      Effect.flatMap(sql.unsafe(feedRows, [id, limit]), messagesOf)
-    )
+    database.read("search.feed", (sql) => Effect.flatMap(sql.unsafe(feedRows, [id, limit]), messagesOf))
 
   /** Was it made from other messages, as after a backup was put back? Then ids mean something else. */
   const isForeign = ({ id, mark }: Watermark) =>

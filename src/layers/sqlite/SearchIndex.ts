@@ -149,7 +149,11 @@ const connect = (file: string, readonly: boolean) =>
         "PRAGMA busy_timeout = 0",
         ...(readonly
           ? []
-          : ["PRAGMA synchronous = NORMAL", `PRAGMA wal_autocheckpoint = ${file === ":memory:" ? 256 : 0}`, "PRAGMA cache_size = -8000"])
+          : [
+              "PRAGMA synchronous = NORMAL",
+              `PRAGMA wal_autocheckpoint = ${file === ":memory:" ? 256 : 0}`,
+              "PRAGMA cache_size = -8000"
+            ])
       ])
       if (!readonly) {
         const made = yield* sql`SELECT 1 FROM sqlite_schema WHERE name = 'progress'`

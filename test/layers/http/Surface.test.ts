@@ -210,6 +210,7 @@ layer(server(), { excludeTestServices: true })("the rest of the surface", (it) =
       assert.include(metrics.headers.get("content-type") ?? "", "text/plain; version=0.0.4")
       assert.match(metrics.text, /^hermes_info\{version="1\.2\.3"\} 1$/m)
       assert.match(metrics.text, /^hermes_http_requests_total\{status="200"\} \d+$/m)
+      assert.match(metrics.text, /^hermes_database_bytes [1-9]\d+$/m)
       assert.match(metrics.text, /^hermes_platform_connected\{platform="telegram"\} 1$/m)
     })
   )

@@ -18,6 +18,7 @@ import * as ActivityLayer from "../../../src/layers/operation/Activity.js"
 import * as RestartLayer from "../../../src/layers/sqlite/Restart.js"
 import * as SpendingLayer from "../../../src/layers/agent/Spending.js"
 import * as UsageLayer from "../../../src/layers/sqlite/Usage.js"
+import * as InventoryLayer from "../../../src/layers/sqlite/Inventory.js"
 import * as PauseLayer from "../../../src/layers/sqlite/Pause.js"
 import * as DrainLayer from "../../../src/layers/operation/Drain.js"
 import * as HealthLayer from "../../../src/layers/operation/Health.js"
@@ -325,7 +326,8 @@ const stores = Layer.mergeAll(
   IncidentsLayer.layer,
   NotepadLayer.layer,
   GatewayAddressLayer.layer,
-  Layer.orDie(PauseLayer.layer)
+  Layer.orDie(PauseLayer.layer),
+  InventoryLayer.layer
 ).pipe(Layer.provideMerge(Layer.mergeAll(layerMemory, IdsLayer.layer)))
 
 const page = Effect.map(folder, (home) => {

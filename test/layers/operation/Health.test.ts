@@ -18,7 +18,7 @@ const conversations = Layer.succeed(
     resume: () => Effect.void,
     stop: () => Effect.succeed(false),
     tellRunning: () => Effect.void,
-  views: Effect.succeed([{ sessionKey: "k", phase: "running", turnId: "t", startedAt: 5, queued: 2 }]),
+    views: Effect.succeed([{ sessionKey: "k", phase: "running", turnId: "t", startedAt: 5, queued: 2 }]),
     recover: () => Effect.succeed({ resumed: 0, begun: 0, suspended: 0 }),
     interruptAll: Effect.void
   })
