@@ -88,7 +88,15 @@ const bin = async () => {
     input,
     platform: "node",
     // Native, or asked for only where they are installed.
-    external: ["better-sqlite3", "node-pty", "web-tree-sitter", "@parcel/watcher", "bufferutil", "utf-8-validate", "pg-native"],
+    external: [
+      "better-sqlite3",
+      "node-pty",
+      "web-tree-sitter",
+      "@parcel/watcher",
+      "bufferutil",
+      "utf-8-validate",
+      "pg-native"
+    ],
     plugins: [ascii],
     logLevel: "warn",
     output: {

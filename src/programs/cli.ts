@@ -13,32 +13,10 @@ import * as AmbientEnvironment from "../fibers/AmbientEnvironment.js"
 import * as StderrLog from "../layers/terminal/StderrLog.js"
 import { version } from "../services/operation/Version.js"
 import { endingOf, errorDocument, usage, wordsOf as wordsOfError } from "./commands/failure.js"
+import { commands } from "./commands.js"
 import * as Help from "./commands/help.js"
 import { note, say, uncoloured } from "./commands/output.js"
 import { globalsOf, homeOf, Invocation } from "./commands/invocation.js"
-
-/** Each command in a chunk of its own: one that is not asked for costs nothing. In the order of `--help`. */
-const commands = {
-  gateway: () => import("./commands/gateway.js"),
-  chat: () => import("./commands/chat.js"),
-  send: () => import("./commands/send.js"),
-  cron: () => import("./commands/cron.js"),
-  sessions: () => import("./commands/sessions.js"),
-  deliveries: () => import("./commands/deliveries.js"),
-  explain: () => import("./commands/explain.js"),
-  approvals: () => import("./commands/approvals.js"),
-  pairing: () => import("./commands/pairing.js"),
-  model: () => import("./commands/model.js"),
-  usage: () => import("./commands/usage.js"),
-  pause: () => import("./commands/pause.js"),
-  unpause: () => import("./commands/unpause.js"),
-  status: () => import("./commands/status.js"),
-  doctor: () => import("./commands/doctor.js"),
-  backup: () => import("./commands/backup.js"),
-  restore: () => import("./commands/restore.js"),
-  config: () => import("./commands/config.js"),
-  logs: () => import("./commands/logs.js")
-}
 
 type Name = keyof typeof commands
 type Loaded = Awaited<ReturnType<(typeof commands)[Name]>>

@@ -71,7 +71,7 @@ const orderOf = (command: Descriptor): ReadonlyArray<string> =>
   )
 
 /** The commands inside of one, in their order; a command without any names itself as the only one. */
-const childrenOf = ({ command, path }: Place): ReadonlyArray<Place> => {
+export const childrenOf = ({ command, path }: Place): ReadonlyArray<Place> => {
   const order = orderOf(command)
   return [...HashMap.entries(CommandDescriptor.getSubcommands(command))]
     .filter(([name]) => name !== path.at(-1))
