@@ -182,6 +182,9 @@ describe("ChildEnvironment, what a child inherits", () => {
 
   const removed = [
     "ANTHROPIC_API_KEY",
+    "ANTHROPIC_API_KEY_2",
+    "HERMES_MODEL_API_KEY_9",
+    "MY_OWN_TOKEN_3",
     "ANTHROPIC_BASE_URL",
     "ANTHROPIC_AUTH_TOKEN",
     "CLAUDE_CODE_OAUTH_TOKEN",

@@ -27,7 +27,7 @@ const providers = [
   "HERMES_MODEL"
 ]
 
-const providerName = new RegExp(`^(${providers.join("|")})_(API_KEY|KEY|TOKEN|BASE_URL|API_BASE|ENDPOINT)$`)
+const providerName = new RegExp(`^(${providers.join("|")})_(API_KEY|KEY|TOKEN|BASE_URL|API_BASE|ENDPOINT)(_\\d+)?$`)
 
 const named = new Set([
   "AWS_BEARER_TOKEN_BEDROCK",
@@ -79,7 +79,7 @@ const messagingName = new RegExp(`^(${messaging.join("|")})_`)
 
 /** Whatever is flagged as a password or token by its own name, and what decides who may talk to the gateway. */
 const patterns = [
-  /(_|^)(PASSWORD|PASSWD|SECRET|TOKEN|API_KEY|APIKEY|PRIVATE_KEY|CREDENTIALS)$/,
+  /(_|^)(PASSWORD|PASSWD|SECRET|TOKEN|API_KEY|APIKEY|PRIVATE_KEY|CREDENTIALS)(_\d+)?$/,
   /_(BOT|APP|ACCESS|AUTH|REFRESH|CLIENT)_(TOKEN|SECRET|KEY)$/,
   /_HOME_CHANNEL(_NAME|_THREAD_ID)?$/,
   /^(MATRIX_HOME_ROOM|EMAIL_HOME_ADDRESS)$/,
@@ -96,7 +96,11 @@ export const isSecret = (name: string): boolean =>
   (!inheritable.test(name) &&
     (providerName.test(name) || messagingName.test(name) || patterns.some((pattern) => pattern.test(name))))
 
-const neverPassed = [/^AUXILIARY_.*_(API_KEY|BASE_URL)$/, /^GATEWAY_RELAY_.*(SECRET|KEY|TOKEN)$/, /^API_SERVER_KEY$/]
+const neverPassed = [
+  /^AUXILIARY_.*_(API_KEY|BASE_URL)(_\d+)?$/,
+  /^GATEWAY_RELAY_.*(SECRET|KEY|TOKEN)$/,
+  /^API_SERVER_KEY$/
+]
 
 /** Not even by opt-in: auxiliary models, relay credentials, and the key to this gateway's own API (decision 29). */
 export const isNeverPassed = (name: string): boolean => neverPassed.some((pattern) => pattern.test(name))

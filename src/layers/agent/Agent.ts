@@ -17,9 +17,10 @@ import {
   type ModelErrorReason,
   type ModelRequest,
   ModelRoute,
-  speak as answerOf,
+  ofTurn,
   type TokenUsage
 } from "../../services/agent/ModelRoute.js"
+import { GivenRoute } from "../../services/agent/ModelRoutes.js"
 import { Prompt } from "../../services/agent/Prompt.js"
 import { ToolCallStore } from "../../services/agent/ToolCallStore.js"
 import { Toolbox, type ToolResult } from "../../services/agent/Toolbox.js"
@@ -92,11 +93,12 @@ const make = Effect.gen(function* () {
   const persistenceFailed = <A, E extends { readonly message: string }>(self: Effect.Effect<A, E>) =>
     Effect.mapError(self, (error) => new PersistenceFailed({ detail: error.message }))
 
-  const run = Effect.fnUntraced(function* (task: AgentTask) {
+  const run = Effect.fnUntraced(function* (task: AgentTask, used: Map<string, Spent>) {
     const turn = yield* Turn.current
     const route = task.route ?? configured
+    const model = yield* ofTurn(route)
     const sessionId = task.session.id
-    const job = turn.marker._tag === "Cron" ? turn.marker.job : null
+    const job = jobOf(turn)
     const place = {
       sessionKey: Field.valueOrNull(turn.identity.sessionKey) ?? "",
       sessionId,
@@ -120,7 +122,6 @@ const make = Effect.gen(function* () {
     const rows: Array<StoredMessage> = [...(yield* transcript.load(sessionId))]
     let pinned = false
     let usage = noUsage
-    const used = new Map<string, Spent>()
     let modelCalls = 0
     let compactions = 0
     let tokens = CompactionPlan.tokensOf(systemPrompt) + CompactionPlan.tokensOfRows(rows)
@@ -144,7 +145,8 @@ const make = Effect.gen(function* () {
           sessionId,
           sessionKey: place.sessionKey,
           trigger,
-          pressure: compactions
+          pressure: compactions,
+          contextWindow: yield* model.contextWindow
         })
         if (outcome._tag !== "Compacted") return false
         rows.splice(0, rows.length, ...(yield* transcript.load(sessionId)))
@@ -219,7 +221,7 @@ const make = Effect.gen(function* () {
               return Effect.void
           }
         }
-        yield* answerOf(route, ask, hear).pipe(
+        yield* model.speak(ask, hear).pipe(
           Effect.onInterrupt(() =>
             spoken.text === ""
               ? Effect.void
@@ -269,12 +271,13 @@ const make = Effect.gen(function* () {
     const act = (asked: ReadonlyArray<ToolCallPart>) => {
       let open = asked.length
       acted = true
-      return toolbox.run(asked, {
+      const done = toolbox.run(asked, {
         expectedKey: task.sessionKey,
         advance: (callId, state) =>
           database.write(`tool.${state}`, calls.advance(turn.id, callId, state)).pipe(persistenceFailed),
         store: (result) => Effect.suspend(() => storeResult(result, --open === 0))
       })
+      return Effect.provideService(done, GivenRoute, route)
     }
 
     /** After a restart: calls that had not begun go on, one that had is never run again (decision 25). */
@@ -327,7 +330,8 @@ const make = Effect.gen(function* () {
         const limit = yield* spending.reached(job, [...used.values()]).pipe(persistenceFailed)
         if (limit !== null) return end(spending.words(limit), "budget")
       }
-      if (compaction.isDue({ tokens, rows: rows.length })) yield* compact("share")
+      if (compaction.isDue({ tokens, rows: rows.length, contextWindow: yield* model.contextWindow }))
+        yield* compact("share")
       const attempt = yield* Effect.either(speak(request(nudge, true)))
       if (Either.isLeft(attempt)) {
         const error = attempt.left
@@ -383,10 +387,31 @@ const make = Effect.gen(function* () {
     return end(summary.text.trim() === "" ? lastText : summary.text, "budget")
   })
 
+  /** A turn that ends without an answer has used what it used: nobody else writes that down. */
+  const settleUsed = (task: AgentTask, used: ReadonlyMap<string, Spent>) =>
+    used.size === 0
+      ? Effect.void
+      : Effect.flatMap(Turn.current, (turn) =>
+          Effect.ignoreLogged(
+            database.write(
+              "agent.usage",
+              Effect.forEach(used.values(), (spent) => usages.add(task.session.id, jobOf(turn), spent), {
+                discard: true
+              })
+            )
+          )
+        )
+
   return Agent.of({
-    run: (task): Effect.Effect<AgentAnswer, AgentError, Turn.CurrentTurn> => run(task)
+    run: (task): Effect.Effect<AgentAnswer, AgentError, Turn.CurrentTurn> =>
+      Effect.suspend(() => {
+        const used = new Map<string, Spent>()
+        return Effect.onError(run(task, used), () => settleUsed(task, used))
+      })
   })
 })
+
+const jobOf = (turn: Turn.Turn): string | null => (turn.marker._tag === "Cron" ? turn.marker.job : null)
 
 const sameBackend = (a: BackendName, b: BackendName): boolean => a.provider === b.provider && a.model === b.model
 

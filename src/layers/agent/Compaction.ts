@@ -158,7 +158,7 @@ const make = Effect.gen(function* () {
       const { sessionId } = request
       const plan = CompactionPlan.plan(
         yield* transcript.load(sessionId),
-        route.contextWindow,
+        request.contextWindow ?? route.contextWindow,
         { ...compression, protectLast: request.keepLast ?? compression.protectLast },
         request.pressure
       )
@@ -248,9 +248,10 @@ const make = Effect.gen(function* () {
     )
 
   return Compaction.of({
-    isDue: ({ tokens, rows }) =>
+    isDue: ({ tokens, rows, contextWindow }) =>
       compression.enabled &&
-      (tokens >= CompactionPlan.dueAt(route.contextWindow, compression) || rows >= CompactionPlan.mostRows),
+      (tokens >= CompactionPlan.dueAt(contextWindow ?? route.contextWindow, compression) ||
+        rows >= CompactionPlan.mostRows),
     isRunning: (sessionId) => Effect.sync(() => running.has(sessionId)),
     run: Effect.fn("Compaction.run")(function* (request) {
       const history = yield* store.history(request.sessionId)

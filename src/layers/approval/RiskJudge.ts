@@ -1,8 +1,13 @@
-import { Effect, Layer, Stream } from "effect"
-import { ModelRoute } from "../../services/agent/ModelRoute.js"
+import { Effect, Layer, Option, Stream } from "effect"
+import * as Field from "../../fibers/Field.js"
+import * as Turn from "../../fibers/Turn.js"
+import { type ModelPart, ModelRoute } from "../../services/agent/ModelRoute.js"
 import { ModelRoutes } from "../../services/agent/ModelRoutes.js"
+import { Usage } from "../../services/agent/Usage.js"
 import * as Risk from "../../services/approval/RiskJudge.js"
 import { Settings } from "../../services/operation/Settings.js"
+import { SessionId } from "../../services/session/Session.js"
+import { Database } from "../../services/state/Database.js"
 
 /** A person waits behind it. */
 const inAll = "20 seconds"
@@ -14,18 +19,31 @@ const longestAnswer = 200
  * Judges with `approvals.smart_model` at the configured provider, else with the model that the agent has. The offline
  * assistant judges nothing.
  */
-export const layer: Layer.Layer<never, never, Settings | ModelRoute | ModelRoutes> = Layer.effect(
+export const layer: Layer.Layer<never, never, Settings | ModelRoute | ModelRoutes | Usage | Database> = Layer.effect(
   Risk.RiskJudge,
   Effect.gen(function* () {
     const settings = yield* Settings
     const routes = yield* ModelRoutes
     const configured = yield* ModelRoute
+    const usages = yield* Usage
+    const database = yield* Database
     const { mode, smartModel, smartPolicy } = settings.approvals
     const route =
       smartModel === null || mode !== "smart"
         ? configured
         : yield* routes.over({ ...settings.model, model: smartModel }, [])
     const isOffline = route.primary.provider === "offline"
+
+    /** Its cost is the conversation's that asked. */
+    const account = (finish: Extract<ModelPart, { readonly _tag: "Finish" }>) =>
+      Effect.gen(function* () {
+        const turn = Option.getOrNull(yield* Turn.currentOption)
+        const session = turn === null ? null : Field.valueOrNull(turn.identity.sessionId)
+        if (turn === null || session === null || finish.usage === null) return
+        const job = turn.marker._tag === "Cron" ? turn.marker.job : null
+        const spent = { ...finish.backend, task: "approval", calls: 1, tokens: finish.usage }
+        yield* database.write("approval.usage", usages.add(SessionId.make(session), job, spent))
+      }).pipe(Effect.ignoreLogged)
 
     const answer = (question: Parameters<Risk.RiskJudge["Type"]["judge"]>[0]) =>
       route
@@ -36,6 +54,7 @@ export const layer: Layer.Layer<never, never, Settings | ModelRoute | ModelRoute
           sessionKey: "approval"
         })
         .pipe(
+          Stream.tap((part) => (part._tag === "Finish" ? account(part) : Effect.void)),
           Stream.runFold("", (text, part) =>
             part._tag === "Text" && text.length < longestAnswer ? text + part.delta : text
           ),

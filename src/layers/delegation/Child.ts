@@ -23,6 +23,8 @@ export interface Plan {
   readonly helper: Helper
   readonly sessionId: SessionId
   readonly callId: string
+  /** The model of the turn that asks; null takes the configured one. */
+  readonly route: typeof ModelRoute.Service | null
   /** Its row is there already: in the background it is written before the call answers. */
   readonly recorded: boolean
   /** With its last row: what its group's report depends on. */
@@ -97,7 +99,7 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 export const make = Effect.gen(function* () {
   const agent = yield* Agent
   const settings = yield* Settings
-  const route = yield* ModelRoute
+  const configured = yield* ModelRoute
   const sessions = yield* SessionStore
   const transcript = yield* Transcript
   const turns = yield* TurnStore
@@ -106,8 +108,8 @@ export const make = Effect.gen(function* () {
   const activity = yield* Activity
 
   /** The backend that a price is looked up for: the one that took over where one did. */
-  const spoke = ({ spokenBy }: AgentAnswer) => {
-    if (spokenBy === null) return route.primary
+  const spoke = ({ route }: Plan, { spokenBy }: AgentAnswer) => {
+    if (spokenBy === null) return (route ?? configured).primary
     const [provider = "", ...model] = spokenBy.split("/")
     return { provider, model: model.join("/") }
   }
@@ -167,6 +169,7 @@ export const make = Effect.gen(function* () {
       const session = yield* begin(plan, turn, parentSession)
       const round = agent
         .run({
+          ...(plan.route === null ? {} : { route: plan.route }),
           session,
           sessionKey: Field.valueOrNull(turn.identity.sessionKey) ?? "",
           takeSteer: Effect.sync(() =>
@@ -263,7 +266,9 @@ export const make = Effect.gen(function* () {
         inputTokens: ending.answer?.usage.inputTokens ?? 0,
         outputTokens: ending.answer?.usage.outputTokens ?? 0,
         costUsd:
-          ending.answer === null ? null : Price.costOf(spoke(ending.answer), ending.answer.usage, settings.prices),
+          ending.answer === null
+            ? null
+            : Price.costOf(spoke(plan, ending.answer), ending.answer.usage, settings.prices),
         trace,
         schemaErrors: ending.schemaErrors,
         missedSteer: helper.steering.splice(0)

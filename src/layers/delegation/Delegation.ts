@@ -8,6 +8,7 @@ import type { Agent } from "../../services/agent/Agent.js"
 import type { ModelRoute } from "../../services/agent/ModelRoute.js"
 import { InternalEvents, routeOf } from "../../services/conversation/InternalEvents.js"
 import type { TurnStore } from "../../services/conversation/TurnStore.js"
+import { GivenRoute } from "../../services/agent/ModelRoutes.js"
 import { type Asker, Delegation, DelegationRefused, type DelegateTask } from "../../services/delegation/Delegation.js"
 import { DelegationStore } from "../../services/delegation/DelegationStore.js"
 import * as Report from "../../services/delegation/Report.js"
@@ -73,6 +74,7 @@ const make = Effect.gen(function* () {
         helper: yield* helpers.add(about, group),
         sessionId: SessionId.make(yield* ids.next("session")),
         callId,
+        route: yield* GivenRoute,
         recorded: group !== null,
         afterwards: group === null ? Effect.void : closed(group)
       } satisfies Child.Plan

@@ -20,10 +20,11 @@ const longestDetail = 500
 
 const keyShapes = /\b(sk|pk|rk|gsk|xai|key|AIza)[-_][\w-]{8,}|\bBearer\s+\S+/gi
 
-/** Removes the key, and whatever else looks like one: providers echo keys in their errors. */
-export const scrubber = (apiKey: Redacted.Redacted | null): ((text: string) => string) => {
-  const key = apiKey === null ? "" : Redacted.value(apiKey)
-  return (text) => (key.length < 6 ? text : text.replaceAll(key, "[redacted]")).replace(keyShapes, "[redacted]")
+/** Removes the keys, and whatever else looks like one: providers echo keys in their errors. */
+export const scrubber = (...apiKeys: ReadonlyArray<Redacted.Redacted | null>): ((text: string) => string) => {
+  const keys = apiKeys.flatMap((key) => (key === null ? [] : [Redacted.value(key)])).filter((key) => key.length >= 6)
+  return (text) =>
+    keys.reduce((scrubbed, key) => scrubbed.replaceAll(key, "[redacted]"), text).replace(keyShapes, "[redacted]")
 }
 
 const frame = /^\s*(at .+(:\d+:\d+|<anonymous>|native)\)?$|File ".+", line \d+)/

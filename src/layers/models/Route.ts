@@ -1,9 +1,10 @@
 /**
- * The configured backend with retries and fallbacks behind it (state-agent.md 3.5, 3.8; decision 33). A backend is switched
- * as a whole. Each call starts with the first backend that is not cooling down.
+ * The configured backend with retries, further keys and fallbacks behind it (state-agent.md 3.5, 3.8, 3.9; decision 33). A
+ * seat is a backend with its key, switched as a whole. A call begins with the first seat that is not cooling down; the
+ * calls of one turn stay with the seat that took over.
  */
 import { Chunk, Clock, Effect, Layer, Option, Random, Ref, Stream } from "effect"
-import { backoffMillis, verdict } from "../../services/agent/ModelEvidence.js"
+import { backoffMillis, cooldownMillis, verdict } from "../../services/agent/ModelEvidence.js"
 import {
   type Hear,
   type ModelBackendService,
@@ -12,20 +13,35 @@ import {
   type ModelRequest,
   ModelRoute,
   type ModelTrouble,
+  type RouteOfTurn,
   speak
 } from "../../services/agent/ModelRoute.js"
 import { ModelRoutes } from "../../services/agent/ModelRoutes.js"
 import { type ModelBackend, Settings } from "../../services/operation/Settings.js"
 import * as Backend from "./Backend.js"
+import * as Cooldowns from "./Cooldowns.js"
+import { sizeOf } from "./Failure.js"
 import { type ModelLimits, standard } from "./Limits.js"
 
-const cooldownMillis = 60_000
+/** So long is the configured backend left alone once nobody in its chain has answered. */
+const exhaustedMillis = 60_000
+
+/** A backend with one of its keys. */
+interface Seat {
+  readonly service: ModelBackendService
+  /** By which its cooldown is known. */
+  readonly id: string
+  /** Where its backend is in the chain: seats of one link differ in their key only. */
+  readonly link: number
+}
 
 interface Attempt {
-  /** Where in the chain. */
+  /** Which seat. */
   readonly index: number
-  /** Retries of this backend before. */
+  /** Retries of this seat before. */
   readonly retries: number
+  /** Seats that have failed in this call. */
+  readonly tried: ReadonlySet<number>
   /** What the backends before this one failed with. */
   readonly failures: ReadonlyArray<ModelError>
 }
@@ -33,52 +49,107 @@ interface Attempt {
 /** What a person sees or a tool does; reasoning is neither, so a call that only reasoned may be made again. */
 const isVisible = (part: ModelPart): boolean => part._tag === "Text" || part._tag === "ToolCall"
 
-/** The first failure, because it is the configured backend's, with those of the others behind. */
-const exhausted = (failures: ReadonlyArray<ModelError>, last: ModelError): ModelError => {
-  const [first, ...others] = [...failures, last]
-  return first === undefined || others.length === 0
-    ? last
-    : new ModelError({
-        ...first,
-        detail: `${first.detail}. Then ${others.map((error) => `${error.provider} failed too (${error.reason}): ${error.detail}`).join("; ")}`
-      })
+const overflows = (error: ModelError): boolean =>
+  error.reason === "context_overflow" || error.reason === "payload_too_large"
+
+const alsoFailed = (error: ModelError): string => `${error.provider} failed too (${error.reason}): ${error.detail}`
+
+/**
+ * The first failure, because it is the configured backend's, with those of the others behind. A fallback that finds the
+ * conversation too large is the exception: that can be helped.
+ */
+const exhausted = (
+  failures: ReadonlyArray<ModelError>,
+  last: ModelError,
+  skipped: ReadonlyArray<string>
+): ModelError => {
+  const [head, ...others] = overflows(last) ? [last] : [...failures, last]
+  const first = head ?? last
+  const behind = [...(others.length === 0 ? [] : [`Then ${others.map(alsoFailed).join("; ")}`]), ...skipped]
+  return behind.length === 0 ? first : new ModelError({ ...first, detail: [first.detail, ...behind].join(". ") })
 }
+
+/** One link of the chain: a backend, or the same one with several keys, in order of preference. */
+export type Link = ModelBackendService | ReadonlyArray<ModelBackendService>
+
+export interface RouteOptions {
+  readonly maxRetries: number
+  /** Known to other routes too; a route has its own where none are given. */
+  readonly cooldowns?: typeof Cooldowns.Cooldowns.Service
+  /** What a service's cooldown is known by. */
+  readonly seatOf?: (service: ModelBackendService) => string | undefined
+  /** Fallbacks that could not be asked, in words for the person who finds nobody answering. */
+  readonly skipped?: ReadonlyArray<string>
+}
+
+const isOne = (link: Link): link is ModelBackendService => "stream" in link
 
 /** A route over backends in order of preference. */
 export const make = (
-  primary: ModelBackendService,
-  fallbacks: ReadonlyArray<ModelBackendService>,
-  options: { readonly maxRetries: number }
+  primary: Link,
+  fallbacks: ReadonlyArray<Link>,
+  options: RouteOptions
 ): Effect.Effect<typeof ModelRoute.Service> =>
   Effect.gen(function* () {
-    const cooling = yield* Ref.make<ReadonlyMap<number, number>>(new Map())
+    const cooldowns = options.cooldowns ?? (yield* Cooldowns.make)
     const trouble = yield* Ref.make<ModelTrouble | null>(null)
-    const chain = [primary, ...fallbacks]
+    const seats = [primary, ...fallbacks].flatMap((link, at) =>
+      (isOne(link) ? [link] : link).map((service, key): Seat => ({
+        service,
+        id: options.seatOf?.(service) ?? `${at}.${key}`,
+        link: at
+      }))
+    )
+    const [first] = seats
+    if (first === undefined) return yield* Effect.dieMessage("a route needs a backend")
+    const at = (index: number): Seat => seats[index] ?? first
+    const isAlone = (seat: Seat): boolean => seats.filter(({ link }) => link === seat.link).length === 1
 
-    const coolDown = (index: number, millis: number): Effect.Effect<void> =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        Ref.update(cooling, (until) => new Map(until).set(index, now + Math.max(millis, cooldownMillis)))
-      )
+    const cooling: Effect.Effect<ReadonlyArray<number>> = Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      Effect.forEach(seats, ({ id }) => Effect.map(cooldowns.until(id), (until) => Math.max(0, until - now)))
+    )
 
-    const start: Effect.Effect<number> = Effect.zipWith(Ref.get(cooling), Clock.currentTimeMillis, (until, now) => {
-      if (until.size === 0) return 0
-      const ready = chain.findIndex((_, index) => (until.get(index) ?? 0) <= now)
-      return ready === -1 ? 0 : ready
+    /** The first seat that may be asked; where none may, the one whose time comes first. */
+    const start: Effect.Effect<number> =
+      seats.length === 1 ? Effect.succeed(0) : Effect.map(cooling, (left) => left.indexOf(Math.min(...left)))
+
+    /** Who takes over: another key where that may help, else another backend; who is cooling down comes last. */
+    const successor = (attempt: Attempt, error: ModelError): Effect.Effect<number | null> => {
+      const { rotate, triesBeforeFallback } = verdict(error.reason)
+      if (triesBeforeFallback === null) return Effect.succeed(null)
+      const { link } = at(attempt.index)
+      return Effect.map(cooling, (left) => {
+        const others = seats.flatMap((seat, index) =>
+          index === attempt.index || attempt.tried.has(index) || (seat.link === link && !rotate) ? [] : [index]
+        )
+        const ready = others.find((index) => left[index] === 0)
+        return ready ?? others.find((index) => index > attempt.index) ?? null
+      })
+    }
+
+    const facts = (attempt: Attempt, error: ModelError) => ({
+      provider: at(attempt.index).service.name.provider,
+      model: at(attempt.index).service.name.model,
+      reason: error.reason,
+      status: error.status ?? "none",
+      retries: attempt.retries
     })
 
     /** Who is asked after a failure, and after how long; none when nobody is. */
     const after = (attempt: Attempt, error: ModelError): Effect.Effect<Option.Option<Attempt>> =>
       Effect.gen(function* () {
-        const { cooldown, retry, triesBeforeFallback } = verdict(error.reason)
-        if (cooldown) yield* coolDown(attempt.index, error.retryAfterMillis ?? 0)
-        const another = attempt.index + 1 < chain.length && triesBeforeFallback !== null
+        const seat = at(attempt.index)
+        const { retry, triesBeforeFallback } = verdict(error.reason)
+        const cooldown = cooldownMillis(error, isAlone(seat))
+        if (cooldown > 0) yield* cooldowns.begin(seat.id, cooldown)
+        const next = yield* successor(attempt, error)
         const tries = attempt.retries + 1
         const wait = backoffMillis(error, attempt.retries, yield* Random.next)
         if (
           retry &&
           wait !== null &&
           attempt.retries < options.maxRetries &&
-          (!another || tries < triesBeforeFallback)
+          (next === null || tries < (triesBeforeFallback ?? 0))
         ) {
           yield* Effect.logWarning("a model call failed and is tried again").pipe(
             Effect.annotateLogs({ ...facts(attempt, error), waitMillis: wait })
@@ -86,83 +157,117 @@ export const make = (
           yield* Effect.sleep(wait)
           return Option.some({ ...attempt, retries: tries })
         }
-        if (another) {
-          yield* Effect.logWarning("a model call failed and the next backend is asked").pipe(
-            Effect.annotateLogs(facts(attempt, error))
-          )
-          return Option.some({ index: attempt.index + 1, retries: 0, failures: [...attempt.failures, error] })
+        if (next !== null) {
+          yield* Effect.logWarning(
+            at(next).link === seat.link
+              ? "a model call failed and is made with the next key"
+              : "a model call failed and the next backend is asked"
+          ).pipe(Effect.annotateLogs(facts(attempt, error)))
+          return Option.some({
+            index: next,
+            retries: 0,
+            tried: new Set([...attempt.tried, attempt.index]),
+            failures: [...attempt.failures, error]
+          })
         }
-        if (chain.length > 1 && triesBeforeFallback !== null) yield* coolDown(0, 0)
+        if (seats.length > 1 && triesBeforeFallback !== null) yield* cooldowns.begin(first.id, exhaustedMillis)
         return Option.none()
       })
 
-    const facts = (attempt: Attempt, error: ModelError) => ({
-      provider: chain[attempt.index]?.name.provider ?? "",
-      model: chain[attempt.index]?.name.model ?? "",
-      reason: error.reason,
-      status: error.status ?? "none",
-      retries: attempt.retries
-    })
+    /** A smaller window than the configured one is not found out by asking: some servers cut what is too long without a word. */
+    const tooLargeFor = (seat: Seat, request: ModelRequest): ModelError | null => {
+      if (seat.link === 0 || seat.service.contextWindow >= first.service.contextWindow) return null
+      const { tokens, contextWindow } = sizeOf(request, seat.service.contextWindow)
+      return tokens <= contextWindow
+        ? null
+        : new ModelError({
+            reason: "context_overflow",
+            provider: seat.service.name.provider,
+            detail: `${seat.service.name.model} takes in ${contextWindow} tokens, and this is about ${tokens}`,
+            status: null,
+            retryAfterMillis: null
+          })
+    }
 
-    const ask = (request: ModelRequest, attempt: Attempt): Stream.Stream<ModelPart, ModelError> =>
-      Stream.suspend(() => {
-        const backend = chain[attempt.index] ?? primary
-        let visible = false
-        return backend.stream(request).pipe(
-          Stream.mapChunks((parts) => {
-            visible ||= Chunk.some(parts, isVisible)
-            return parts
-          }),
-          Stream.catchAll((error) =>
-            visible
-              ? Stream.fail(error)
-              : Stream.unwrap(
-                  Effect.map(
-                    after(attempt, error),
-                    Option.match({
-                      onNone: () => Stream.fail(exhausted(attempt.failures, error)),
-                      onSome: (next) => ask(request, next)
-                    })
-                  )
-                )
+    /** Goes from seat to seat until one answers; `held` keeps the last one. */
+    const over = (held: Ref.Ref<number | null>) => {
+      const begin = Effect.map(
+        Effect.flatMap(Ref.get(held), (index) => (index === null ? start : Effect.succeed(index))),
+        (index): Attempt => ({ index, retries: 0, tried: new Set(), failures: [] })
+      )
+
+      const next = (attempt: Attempt, error: ModelError): Effect.Effect<Attempt, ModelError> =>
+        Effect.flatMap(
+          after(attempt, error),
+          Option.match({
+            onNone: () => Effect.fail(exhausted(attempt.failures, error, options.skipped ?? [])),
+            onSome: (then) =>
+              then.index === attempt.index ? Effect.succeed(then) : Effect.as(Ref.set(held, then.index), then)
+          })
+        )
+
+      const ask = (request: ModelRequest, attempt: Attempt): Stream.Stream<ModelPart, ModelError> =>
+        Stream.suspend(() => {
+          const seat = at(attempt.index)
+          const tooLarge = tooLargeFor(seat, request)
+          let visible = false
+          return (tooLarge === null ? seat.service.stream(request) : Stream.fail(tooLarge)).pipe(
+            Stream.mapChunks((parts) => {
+              visible ||= Chunk.some(parts, isVisible)
+              return parts
+            }),
+            Stream.catchAll((error) =>
+              visible
+                ? Stream.fail(error)
+                : Stream.unwrap(Effect.map(next(attempt, error), (then) => ask(request, then)))
+            )
           )
-        )
-      })
+        })
 
-    const tell = (request: ModelRequest, hear: Hear, attempt: Attempt): Effect.Effect<void, ModelError> =>
-      Effect.suspend(() => {
-        let visible = false
-        const note: Hear = (part) => {
-          visible ||= isVisible(part)
-          return hear(part)
-        }
-        return Effect.catchAll(speak(chain[attempt.index] ?? primary, request, note), (error) =>
-          visible
-            ? Effect.fail(error)
-            : Effect.flatMap(
-                after(attempt, error),
-                Option.match({
-                  onNone: () => Effect.fail(exhausted(attempt.failures, error)),
-                  onSome: (next) => tell(request, hear, next)
-                })
-              )
-        )
-      })
+      const tell = (request: ModelRequest, hear: Hear, attempt: Attempt): Effect.Effect<void, ModelError> =>
+        Effect.suspend(() => {
+          const seat = at(attempt.index)
+          const tooLarge = tooLargeFor(seat, request)
+          let visible = false
+          const note: Hear = (part) => {
+            visible ||= isVisible(part)
+            return hear(part)
+          }
+          return Effect.catchAll(
+            tooLarge === null ? speak(seat.service, request, note) : Effect.fail(tooLarge),
+            (error) =>
+              visible ? Effect.fail(error) : Effect.flatMap(next(attempt, error), (then) => tell(request, hear, then))
+          )
+        })
+
+      return {
+        contextWindow: Effect.map(begin, ({ index }) => at(index).service.contextWindow),
+        speak: (request, hear) =>
+          Effect.flatMap(begin, (attempt) => tell(request, hear, attempt)).pipe(
+            Effect.tapError((error) =>
+              Effect.flatMap(Clock.currentTimeMillis, (at) => Ref.set(trouble, { at, error }))
+            ),
+            Effect.zipLeft(Ref.set(trouble, null))
+          ),
+        stream: (request) =>
+          Stream.unwrap(Effect.map(begin, (attempt) => ask(request, attempt))).pipe(
+            Stream.tapError((error) =>
+              Effect.flatMap(Clock.currentTimeMillis, (at) => Ref.set(trouble, { at, error }))
+            ),
+            Stream.onDone(() => Ref.set(trouble, null))
+          )
+      } satisfies RouteOfTurn
+    }
+
+    const ofCall = Effect.map(Ref.make<number | null>(null), over)
 
     return {
-      primary: primary.name,
-      contextWindow: primary.contextWindow,
+      primary: first.service.name,
+      contextWindow: first.service.contextWindow,
       trouble: Ref.get(trouble),
-      speak: (request, hear) =>
-        Effect.flatMap(start, (index) => tell(request, hear, { index, retries: 0, failures: [] })).pipe(
-          Effect.tapError((error) => Effect.flatMap(Clock.currentTimeMillis, (at) => Ref.set(trouble, { at, error }))),
-          Effect.zipLeft(Ref.set(trouble, null))
-        ),
-      stream: (request) =>
-        Stream.unwrap(Effect.map(start, (index) => ask(request, { index, retries: 0, failures: [] }))).pipe(
-          Stream.tapError((error) => Effect.flatMap(Clock.currentTimeMillis, (at) => Ref.set(trouble, { at, error }))),
-          Stream.onDone(() => Ref.set(trouble, null))
-        )
+      ofTurn: ofCall,
+      speak: (request, hear) => Effect.flatMap(ofCall, (route) => route.speak(request, hear)),
+      stream: (request) => Stream.unwrap(Effect.map(ofCall, (route) => route.stream(request)))
     }
   })
 
@@ -176,6 +281,12 @@ const distinct = (primary: ModelBackend, fallbacks: ReadonlyArray<ModelBackend>)
       !sameBackend(primary, fallback) && !fallbacks.slice(0, index).some((earlier) => sameBackend(earlier, fallback))
   )
 
+/** The backend with each of its keys. */
+const withEachKey = (backend: ModelBackend): ReadonlyArray<ModelBackend> => [
+  backend,
+  ...(backend.spareKeys ?? []).map((apiKey) => ({ ...backend, apiKey }))
+]
+
 const over = (
   limits: ModelLimits,
   settings: typeof Settings.Service,
@@ -183,9 +294,30 @@ const over = (
   fallbacks: ReadonlyArray<ModelBackend>
 ) =>
   Effect.gen(function* () {
-    const backend = (model: ModelBackend) => Backend.make({ backend: model, limits, timezone: settings.timezone })
-    return yield* make(yield* backend(primary), yield* Effect.forEach(distinct(primary, fallbacks), backend), {
-      maxRetries: settings.agent.apiMaxRetries
+    const cooldowns = yield* Cooldowns.Cooldowns
+    const seats = new Map<ModelBackendService, string>()
+    const link = (backend: ModelBackend) =>
+      Effect.forEach(withEachKey(backend), (model) =>
+        Effect.tap(Backend.make({ backend: model, limits, timezone: settings.timezone }), (service) =>
+          Effect.sync(() => void seats.set(service, cooldowns.seatOf(model)))
+        )
+      )
+    const usable: Array<ModelBackend> = []
+    const skipped: Array<string> = []
+    for (const fallback of distinct(primary, fallbacks)) {
+      const lacking = Backend.missing(fallback)
+      if (lacking === null) usable.push(fallback)
+      else skipped.push(`The fallback ${fallback.provider} is not set up: ${lacking.replace(/\.$/, "")}`)
+    }
+    if (skipped.length > 0)
+      yield* Effect.logWarning("a fallback is not set up and is left out").pipe(
+        Effect.annotateLogs({ skipped: skipped.join("; ") })
+      )
+    return yield* make(yield* link(primary), yield* Effect.forEach(usable, link), {
+      maxRetries: settings.agent.apiMaxRetries,
+      cooldowns,
+      seatOf: (service) => seats.get(service),
+      skipped
     })
   })
 
@@ -194,20 +326,23 @@ const fromSettings = (limits: ModelLimits) =>
 
 /** The model of the settings, under other limits than the standard ones. */
 export const layerWith = (limits: ModelLimits): Layer.Layer<ModelRoute, never, Settings | Backend.BackendNeeds> =>
-  Layer.effect(ModelRoute, fromSettings(limits))
+  Layer.provide(Layer.effect(ModelRoute, fromSettings(limits)), Cooldowns.layer)
 
 /** The model of the settings. */
 export const layer: Layer.Layer<ModelRoute, never, Settings | Backend.BackendNeeds> = layerWith(standard)
 
 /** Routes over any backends, for what is pinned to one. */
-export const routes: Layer.Layer<ModelRoutes, never, Settings | Backend.BackendNeeds> = Layer.effect(
-  ModelRoutes,
-  Effect.gen(function* () {
-    const settings = yield* Settings
-    const context = yield* Effect.context<Backend.BackendNeeds>()
-    return ModelRoutes.of({
-      over: (primary, fallbacks) => Effect.provide(over(standard, settings, primary, fallbacks), context),
-      missing: Backend.missing
+export const routes: Layer.Layer<ModelRoutes, never, Settings | Backend.BackendNeeds> = Layer.provide(
+  Layer.effect(
+    ModelRoutes,
+    Effect.gen(function* () {
+      const settings = yield* Settings
+      const context = yield* Effect.context<Backend.BackendNeeds | Cooldowns.Cooldowns>()
+      return ModelRoutes.of({
+        over: (primary, fallbacks) => Effect.provide(over(standard, settings, primary, fallbacks), context),
+        missing: Backend.missing
+      })
     })
-  })
+  ),
+  Cooldowns.layer
 )

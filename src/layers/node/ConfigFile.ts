@@ -129,11 +129,14 @@ const defaultModels: { readonly [name in Provider]: string } = {
   scripted: "echo"
 }
 
+/** The key that fits whatever provider is configured. */
+const commonKey = "HERMES_MODEL_API_KEY"
+
 const keyNames: { readonly [name in Provider]: ReadonlyArray<string> } = {
   offline: [],
-  anthropic: ["ANTHROPIC_API_KEY", "HERMES_MODEL_API_KEY"],
-  openai: ["OPENAI_API_KEY", "HERMES_MODEL_API_KEY"],
-  "openai-compatible": ["HERMES_MODEL_API_KEY"],
+  anthropic: ["ANTHROPIC_API_KEY", commonKey],
+  openai: ["OPENAI_API_KEY", commonKey],
+  "openai-compatible": [commonKey],
   scripted: []
 }
 
@@ -141,6 +144,37 @@ const secret = (environment: Environment, names: ReadonlyArray<string>): Redacte
   const name = names.find((candidate) => (environment[candidate] ?? "") !== "")
   return name === undefined ? null : Redacted.make(environment[name] ?? "")
 }
+
+const mostKeys = 9
+
+/** `NAME`, then `NAME_2` to `NAME_9`, of the first name that has any; each value once. */
+const secrets = (environment: Environment, names: ReadonlyArray<string>): ReadonlyArray<Redacted.Redacted> => {
+  for (const name of names) {
+    const numbered = Array.from({ length: mostKeys }, (_, index) => (index === 0 ? name : `${name}_${index + 1}`))
+    const values = new Set(numbered.map((one) => environment[one] ?? "").filter((text) => text !== ""))
+    if (values.size > 0) return [...values].map((text) => Redacted.make(text))
+  }
+  return []
+}
+
+const keysOf = ([apiKey, ...spareKeys]: ReadonlyArray<Redacted.Redacted>) => ({
+  apiKey: apiKey ?? null,
+  ...(spareKeys.length === 0 ? {} : { spareKeys })
+})
+
+const originOf = (url: string | null): string | null => (url !== null && URL.canParse(url) ? new URL(url).origin : null)
+
+/** What a backend's keys may be called: the common key goes to no other vendor than the one it was given for (state-agent.md 3.8). */
+const keyNamesFor =
+  (environment: Environment, configured: { readonly provider: Provider; readonly baseUrl: string | null }) =>
+  (of: Provider, baseUrl: string | null): ReadonlyArray<string> => {
+    const own = keyNames[configured.provider].filter((name) => name !== commonKey)
+    const takesCommon = keyNames[configured.provider].includes(commonKey) && secrets(environment, own).length === 0
+    const mayHave = takesCommon
+      ? of === configured.provider && originOf(baseUrl) === originOf(configured.baseUrl)
+      : of === "openai-compatible"
+    return mayHave ? keyNames[of] : keyNames[of].filter((name) => name !== commonKey)
+  }
 
 const megabyte = 1024 * 1024
 
@@ -159,12 +193,13 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
     provider: of,
     model: model ?? defaultModels[of],
     baseUrl,
-    apiKey: secret(environment, names),
+    ...keysOf(secrets(environment, names)),
     contextWindow,
     sees:
       value(keys.mediaVision) === "on" ||
       (value(keys.mediaVision) === "auto" && Vision.isKnownToSee(model ?? defaultModels[of]))
   })
+  const namesFor = keyNamesFor(environment, { provider, baseUrl: value(keys.modelBaseUrl) })
   const channel = value(keys.telegramHome)
   const homeThread = environment["TELEGRAM_HOME_CHANNEL_THREAD_ID"]
   const listener = secret(environment, ["OPENAI_API_KEY"])
@@ -176,7 +211,7 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
       provider,
       value(keys.modelName),
       value(keys.modelBaseUrl),
-      keyNames[provider],
+      namesFor(provider, value(keys.modelBaseUrl)),
       value(keys.modelContext)
     ),
     fallbacks: value(keys.fallbacks).map((fallback) =>
@@ -184,7 +219,7 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
         fallback.provider,
         fallback.model,
         fallback.base_url ?? null,
-        fallback.key_env === undefined ? keyNames[fallback.provider] : [fallback.key_env],
+        fallback.key_env === undefined ? namesFor(fallback.provider, fallback.base_url ?? null) : [fallback.key_env],
         fallback.context_length ?? value(keys.modelContext)
       )
     ),
@@ -350,7 +385,7 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
           of,
           configured ? value(keys.modelName) : null,
           configured ? value(keys.modelBaseUrl) : null,
-          keyNames[of],
+          namesFor(of, configured ? value(keys.modelBaseUrl) : null),
           value(keys.modelContext)
         )
       })

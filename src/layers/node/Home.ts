@@ -40,6 +40,7 @@ export const commentedConfig = (): string => {
 
 const commentedEnv = [
   "# Secrets of hermes-effect. The environment wins over this file.",
+  "# A second key of a model's provider is NAME_2, and so on to NAME_9: it takes over while the first is at its limit.",
   ...secretNames.filter((name) => name !== apiKeyName).map((name) => `# ${name}=`),
   ""
 ].join("\n")

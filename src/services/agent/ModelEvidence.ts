@@ -193,32 +193,54 @@ const byNumber = (code: string, evidence: Evidence): ModelErrorReason | null => 
 export interface Verdict {
   /** The same backend may be asked again. */
   readonly retry: boolean
+  /** Another key of the same provider may help. */
+  readonly rotate: boolean
   /** How many tries of one backend before the next one is asked; null when no other may be. Without another one the retries go on. */
   readonly triesBeforeFallback: number | null
-  /** Later calls leave this backend alone for a while. */
-  readonly cooldown: boolean
 }
 
+const always = Number.POSITIVE_INFINITY
+
 const verdicts: { readonly [Reason in ModelErrorReason]: Verdict } = {
-  auth: { retry: false, triesBeforeFallback: 1, cooldown: false },
-  billing: { retry: false, triesBeforeFallback: 1, cooldown: true },
-  rate_limit: { retry: true, triesBeforeFallback: 1, cooldown: true },
-  overloaded: { retry: true, triesBeforeFallback: 2, cooldown: false },
-  timeout: { retry: true, triesBeforeFallback: 2, cooldown: false },
-  server_error: { retry: true, triesBeforeFallback: Number.POSITIVE_INFINITY, cooldown: false },
-  transport: { retry: true, triesBeforeFallback: Number.POSITIVE_INFINITY, cooldown: false },
-  malformed_stream: { retry: true, triesBeforeFallback: Number.POSITIVE_INFINITY, cooldown: false },
-  unknown: { retry: true, triesBeforeFallback: Number.POSITIVE_INFINITY, cooldown: false },
-  model_not_found: { retry: false, triesBeforeFallback: 1, cooldown: false },
-  content_policy_blocked: { retry: false, triesBeforeFallback: 1, cooldown: false },
-  format_error: { retry: false, triesBeforeFallback: 1, cooldown: false },
-  not_configured: { retry: false, triesBeforeFallback: 1, cooldown: false },
-  provider_policy_blocked: { retry: false, triesBeforeFallback: null, cooldown: false },
-  context_overflow: { retry: false, triesBeforeFallback: null, cooldown: false },
-  payload_too_large: { retry: false, triesBeforeFallback: null, cooldown: false }
+  auth: { retry: false, rotate: true, triesBeforeFallback: 1 },
+  billing: { retry: false, rotate: true, triesBeforeFallback: 1 },
+  rate_limit: { retry: true, rotate: true, triesBeforeFallback: 1 },
+  overloaded: { retry: true, rotate: false, triesBeforeFallback: 2 },
+  timeout: { retry: true, rotate: false, triesBeforeFallback: 2 },
+  server_error: { retry: true, rotate: false, triesBeforeFallback: always },
+  transport: { retry: true, rotate: false, triesBeforeFallback: always },
+  malformed_stream: { retry: true, rotate: false, triesBeforeFallback: always },
+  unknown: { retry: true, rotate: false, triesBeforeFallback: always },
+  model_not_found: { retry: false, rotate: false, triesBeforeFallback: 1 },
+  content_policy_blocked: { retry: false, rotate: false, triesBeforeFallback: 1 },
+  format_error: { retry: false, rotate: false, triesBeforeFallback: 1 },
+  not_configured: { retry: false, rotate: false, triesBeforeFallback: 1 },
+  provider_policy_blocked: { retry: false, rotate: false, triesBeforeFallback: null },
+  context_overflow: { retry: false, rotate: false, triesBeforeFallback: null },
+  payload_too_large: { retry: false, rotate: false, triesBeforeFallback: null }
 }
 
 export const verdict = (reason: ModelErrorReason): Verdict => verdicts[reason]
+
+const minute = 60_000
+const hour = 60 * minute
+
+/**
+ * Milliseconds for which a key is left alone after its failure (state-agent.md 3.9); 0: it is not. What the provider says
+ * of its reset wins. `alone`: there is no other key of the same backend, so that it is soon asked again, save without credit.
+ */
+export const cooldownMillis = (error: ModelError, alone: boolean): number => {
+  switch (error.reason) {
+    case "auth":
+      return alone ? minute : 5 * minute
+    case "billing":
+      return error.retryAfterMillis ?? hour
+    case "rate_limit":
+      return error.retryAfterMillis ?? (alone ? minute : hour)
+    default:
+      return 0
+  }
+}
 
 /** The longest wait that a provider may ask for and get (milliseconds). */
 export const longestRetryAfterMillis = 600_000

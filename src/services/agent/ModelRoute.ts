@@ -1,4 +1,4 @@
-import { Context, type Effect, Schema, Stream } from "effect"
+import { Context, Effect, Schema, Stream } from "effect"
 import type { Message } from "../session/Transcript.js"
 
 /** A tool as the model sees it; `parameters` is a JSON Schema. */
@@ -114,8 +114,30 @@ export class ModelRoute extends Context.Tag("hermes/agent/ModelRoute")<
     /** What is wrong with it; null when the last answer came whole, or nothing was asked yet. */
     readonly trouble: Effect.Effect<ModelTrouble | null>
     readonly speak?: (request: ModelRequest, hear: Hear) => Effect.Effect<void, ModelError>
+    /**
+     * The route of one turn: it begins with the configured backend and stays with the one that took over. Absent where
+     * there is one backend only.
+     */
+    readonly ofTurn?: Effect.Effect<RouteOfTurn>
   }
 >() {}
+
+/** A route that knows who is asked next. */
+export interface RouteOfTurn {
+  readonly stream: (request: ModelRequest) => Stream.Stream<ModelPart, ModelError>
+  readonly speak: (request: ModelRequest, hear: Hear) => Effect.Effect<void, ModelError>
+  /** How many tokens the backend takes in that is asked next. */
+  readonly contextWindow: Effect.Effect<number>
+}
+
+/** What `route` is for one turn. */
+export const ofTurn = (route: typeof ModelRoute.Service): Effect.Effect<RouteOfTurn> =>
+  route.ofTurn ??
+  Effect.succeed({
+    stream: route.stream,
+    speak: (request, hear) => speak(route, request, hear),
+    contextWindow: Effect.succeed(route.contextWindow)
+  })
 
 /** Has a model answer, part by part, in the shortest way that it knows. */
 export const speak = (

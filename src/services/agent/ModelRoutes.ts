@@ -15,3 +15,8 @@ export class ModelRoutes extends Context.Tag("hermes/agent/ModelRoutes")<
     readonly missing: (backend: ModelBackend) => string | null
   }
 >() {}
+
+/** The route of the turn that a tool runs in, which its helpers go by too; null where no turn of the agent runs. */
+export class GivenRoute extends Context.Reference<GivenRoute>()("hermes/agent/GivenRoute", {
+  defaultValue: (): typeof ModelRoute.Service | null => null
+}) {}

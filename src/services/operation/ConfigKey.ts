@@ -259,7 +259,7 @@ export const keys = {
     env: "HERMES_MODEL_PROVIDER",
     schema: oneOf(...Provider.literals),
     fallback: "offline",
-    doc: "offline, anthropic, openai or openai-compatible (Ollama, llama.cpp, vLLM, LM Studio, OpenRouter …); keys go into .env",
+    doc: "offline, anthropic, openai or openai-compatible (Ollama, llama.cpp, vLLM, LM Studio, OpenRouter …); keys go into .env, further ones of the same provider as NAME_2 to NAME_9",
     example: "anthropic"
   }),
   modelName: key({

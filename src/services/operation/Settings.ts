@@ -18,6 +18,8 @@ export interface ModelBackend {
   /** What stands before `/chat/completions`; null takes the provider's own. */
   readonly baseUrl: string | null
   readonly apiKey: Redacted.Redacted | null
+  /** Further keys, asked with while the ones before them are at a limit. */
+  readonly spareKeys?: ReadonlyArray<Redacted.Redacted>
   readonly contextWindow: number
   /** Is it shown pictures? Left out: no. */
   readonly sees?: boolean

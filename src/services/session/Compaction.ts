@@ -15,6 +15,8 @@ export interface CompactionRequest {
   readonly keepLast?: number
   /** Above 1: the model has refused what an earlier compaction of the same turn left. */
   readonly pressure?: number
+  /** What the model takes in that the conversation goes to; the configured one's when left out. */
+  readonly contextWindow?: number
 }
 
 export type CompactionOutcome =
@@ -42,7 +44,11 @@ export class Compaction extends Context.Tag("hermes/session/Compaction")<
   Compaction,
   {
     /** Is a conversation of so many tokens and rows due? Always false where compaction is switched off. */
-    readonly isDue: (size: { readonly tokens: number; readonly rows: number }) => boolean
+    readonly isDue: (size: {
+      readonly tokens: number
+      readonly rows: number
+      readonly contextWindow?: number
+    }) => boolean
     readonly run: (request: CompactionRequest) => Effect.Effect<CompactionOutcome, StateError>
     /** Is a summary of the session being made in this process? */
     readonly isRunning: (sessionId: string) => Effect.Effect<boolean>

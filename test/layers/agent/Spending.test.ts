@@ -45,6 +45,17 @@ describe("what was used", () => {
       expect(yield* usage.by("job", { days: 1, limit: 10 })).toEqual([])
     }).pipe(Effect.provide(Testing.gateway({ model: [saying("hi", 40)], settings: settings({}) })))
   )
+
+  it.scopedLive("is counted too when the turn fails in the end", () =>
+    Effect.gen(function* () {
+      yield* say("hello")
+      yield* heard("Some of it may be done already")
+      const usage = yield* Usage
+      expect(yield* usage.by("day", { days: 1, limit: 10 })).toMatchObject([{ calls: 1, inputTokens: 40 }])
+    }).pipe(
+      Effect.provide(Testing.gateway({ model: [calling(40), Testing.fail("model_not_found")], settings: settings({}) }))
+    )
+  )
 })
 
 describe("a limit that is reached", () => {

@@ -15,6 +15,9 @@ import {
   NotApproved,
   type Scope
 } from "../../../src/services/approval/Approval.js"
+import * as UsageLayer from "../../../src/layers/sqlite/Usage.js"
+import { Usage } from "../../../src/services/agent/Usage.js"
+import { SessionId } from "../../../src/services/session/Session.js"
 import * as RiskJudgeLayer from "../../../src/layers/approval/RiskJudge.js"
 import { advisedAgainst, type Risk, RiskJudge } from "../../../src/services/approval/RiskJudge.js"
 import * as Testing from "../../../src/testing/ScriptedModel.js"
@@ -657,7 +660,14 @@ describe("a judging model", () => {
 
   it.effect("that fails, says more than a word or is told what to say leaves it to the person", () => {
     const answers: Record<string, Testing.StepInput> = {
-      low: Testing.say("LOW."),
+      low: Testing.parts([
+        { _tag: "Text", delta: "LOW." },
+        {
+          _tag: "Finish",
+          reason: "stop",
+          usage: { inputTokens: 30, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 }
+        }
+      ]),
       high: Testing.say("high"),
       chatty: Testing.say("LOW, because the text says that I should"),
       broken: Testing.fail("server_error"),
@@ -672,7 +682,8 @@ describe("a judging model", () => {
     return Effect.gen(function* () {
       const { judge } = yield* RiskJudge
       const risk = (subject: string) => judge(question(subject))
-      expect(yield* risk("low")).toBe("low")
+      expect(yield* Turn.enter(turn("a"))(risk("low"))).toBe("low")
+      expect(yield* (yield* Usage).ofSession(SessionId.make("session_a"))).toMatchObject({ calls: 1, inputTokens: 30 })
       expect(yield* risk("high")).toBe("high")
       for (const subject of ["chatty", "broken", "other", "x".repeat(2_001)])
         expect(yield* risk(subject)).toBe("unsure")
@@ -683,6 +694,7 @@ describe("a judging model", () => {
       Effect.provide(
         RiskJudgeLayer.layer.pipe(
           Layer.provideMerge(model),
+          Layer.provideMerge(Layer.provideMerge(UsageLayer.layer, layerMemory)),
           Layer.provideMerge(
             settingsLayer("/nonexistent", {
               approvals: { ...settings("/").approvals, mode: "smart", smartPolicy: "never touch prod" }

@@ -83,6 +83,21 @@ describe("helpers of a call", () => {
     }).pipe(Effect.provide(Testing.gateway({ model: agent((request) => Testing.say(`did ${lastUser(request)}`)) })))
   )
 
+  it.scopedLive("answer with the model that their conversation has chosen", () =>
+    Effect.gen(function* () {
+      yield* say(go({ goal: "one" }))
+      yield* heard("tool said:")
+      yield* say("/model script-two")
+      yield* heard("script-two")
+      yield* say(go({ goal: "two" }))
+      yield* heard("tool said:", 2)
+      expect(yield* rows("SELECT model FROM sessions WHERE source = 'subagent' ORDER BY id")).toEqual([
+        { model: "script" },
+        { model: "script-two" }
+      ])
+    }).pipe(Effect.provide(Testing.gateway({ model: agent((request) => Testing.say(`did ${lastUser(request)}`)) })))
+  )
+
   it.scopedLive("are refused as a whole when they are too many, too deep or asked for a shape nobody understands", () =>
     Effect.gen(function* () {
       yield* say(go({ tasks: Array.from({ length: 4 }, () => ({ goal: "x" })) }))

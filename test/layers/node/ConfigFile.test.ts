@@ -8,7 +8,7 @@ import * as DotEnv from "../../../src/layers/node/DotEnv.js"
 import * as HomeLayer from "../../../src/layers/node/Home.js"
 import { Config, shapeProblem } from "../../../src/services/operation/Config.js"
 import { all } from "../../../src/services/operation/ConfigKey.js"
-import { Settings } from "../../../src/services/operation/Settings.js"
+import { type ModelBackend, Settings } from "../../../src/services/operation/Settings.js"
 
 /** Runs `body` over a home whose config.yaml and .env hold what is given. */
 const withHome = <A, E>(
@@ -165,6 +165,39 @@ describe("ConfigFile", () => {
     Effect.map(settings({ ambient: { OPENAI_API_KEY: "sk-o", HERMES_MODEL_PROVIDER: "anthropic" } }), (taken) =>
       expect(taken.model.apiKey).toBe(null)
     )
+  )
+
+  it.effect("takes further keys as NAME_2 to NAME_9, and gives the common key to no other vendor", () =>
+    Effect.gen(function* () {
+      const shown = ({ apiKey, spareKeys = [] }: ModelBackend) =>
+        (apiKey === null ? [] : [apiKey, ...spareKeys]).map((key) => Redacted.value(key))
+      const config = JSON.stringify({
+        model: { provider: "anthropic" },
+        fallback_providers: [
+          { provider: "openai", model: "m" },
+          { provider: "openai-compatible", model: "m", base_url: "https://other.example/v1" },
+          { provider: "openai-compatible", model: "n", base_url: "https://other.example/v1", key_env: "OTHER_KEY" }
+        ]
+      })
+      const common = yield* settings({
+        config,
+        ambient: { HERMES_MODEL_API_KEY: "c", OTHER_KEY: "o", OTHER_KEY_3: "p" }
+      })
+      expect(shown(common.model)).toEqual(["c"])
+      expect(common.fallbacks.map(shown)).toEqual([[], [], ["o", "p"]])
+      const own = yield* settings({
+        config,
+        ambient: {
+          ANTHROPIC_API_KEY: "a",
+          ANTHROPIC_API_KEY_2: "b",
+          ANTHROPIC_API_KEY_9: "a",
+          HERMES_MODEL_API_KEY: "c"
+        }
+      })
+      expect(shown(own.model)).toEqual(["a", "b"])
+      expect(own.fallbacks.map(shown)).toEqual([[], ["c"], []])
+      expect(JSON.stringify(common)).not.toContain('"p"')
+    })
   )
 
   it.effect("changes one key of the file and keeps the rest, comments too", () =>

@@ -1,0 +1,204 @@
+/** Several keys, several backends: who is asked with which key, for how long, and who hears of it (state-agent.md 3.8, 3.9). */
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Logger, Redacted, TestClock } from "effect"
+import * as Route from "../../../src/layers/models/Route.js"
+import { ModelError, type ModelErrorReason, ModelRoute, ofTurn } from "../../../src/services/agent/ModelRoute.js"
+import { ModelRoutes } from "../../../src/services/agent/ModelRoutes.js"
+import { type ModelBackend, Settings } from "../../../src/services/operation/Settings.js"
+import * as Server from "../../../src/testing/ModelServer.js"
+import { fail, say, scriptedBackend, type StepInput } from "../../../src/testing/ScriptedModel.js"
+import * as Testing from "../../../src/testing/Settings.js"
+import { ask, backendOf, collect, edges, finishOf, textOf } from "./fixture.js"
+
+const failure = (reason: ModelErrorReason, retryAfterMillis: number | null = null) =>
+  fail(new ModelError({ reason, provider: "p", detail: "no", status: null, retryAfterMillis }))
+
+const key = (name: string, ...steps: ReadonlyArray<StepInput>) => scriptedBackend(steps, { provider: "p", model: name })
+
+const spoken = (route: Parameters<typeof collect>[0]) =>
+  Effect.map(collect(route, ask("hello")), (parts) => finishOf(parts)?.backend.model)
+
+const always = (step: StepInput) => Array.from({ length: 12 }, () => step)
+
+describe("a further key of the same backend", () => {
+  const table: ReadonlyArray<readonly [ModelErrorReason, string]> = [
+    ["auth", "second key"],
+    ["billing", "second key"],
+    ["rate_limit", "second key"],
+    ["overloaded", "fallback"],
+    ["timeout", "fallback"],
+    ["server_error", "fallback"],
+    ["model_not_found", "fallback"],
+    ["content_policy_blocked", "fallback"]
+  ]
+  for (const [reason, who] of table)
+    it.effect(`after ${reason} the ${who} answers`, () =>
+      Effect.gen(function* () {
+        const keys = [yield* key("first key", ...always(failure(reason))), yield* key("second key", say("ok"))]
+        const route = yield* Route.make(keys, [yield* key("fallback", say("ok"))], { maxRetries: 0 })
+        const answer = yield* Effect.fork(spoken(route))
+        yield* TestClock.adjust("10 minutes")
+        assert.strictEqual(yield* answer, who)
+      })
+    )
+
+  it.effect("is asked until the first one's time is over: 5 minutes, an hour, or what the provider says", () =>
+    Effect.gen(function* () {
+      for (const [reason, said, seconds] of [
+        ["auth", null, 300],
+        ["billing", null, 3_600],
+        ["rate_limit", null, 3_600],
+        ["rate_limit", 90_000, 90]
+      ] as const) {
+        const keys = [
+          yield* key("one", failure(reason, said), ...always(say("ok"))),
+          yield* key("two", ...always(say("ok")))
+        ]
+        const route = yield* Route.make(keys, [], { maxRetries: 0 })
+        assert.strictEqual(yield* spoken(route), "two")
+        yield* TestClock.adjust((seconds - 1) * 1_000)
+        assert.strictEqual(yield* spoken(route), "two", reason)
+        yield* TestClock.adjust(1_000)
+        assert.strictEqual(yield* spoken(route), "one", reason)
+      }
+    })
+  )
+
+  it.effect("the only key is asked again after a minute, without credit after an hour", () =>
+    Effect.gen(function* () {
+      for (const [reason, seconds] of [
+        ["auth", 60],
+        ["rate_limit", 60],
+        ["billing", 3_600]
+      ] as const) {
+        const route = yield* Route.make(
+          yield* key("one", failure(reason), say("ok")),
+          [yield* key("other", ...always(say("ok")))],
+          { maxRetries: 0 }
+        )
+        assert.strictEqual(yield* spoken(route), "other")
+        yield* TestClock.adjust((seconds - 1) * 1_000)
+        assert.strictEqual(yield* spoken(route), "other", reason)
+        yield* TestClock.adjust(1_000)
+        assert.strictEqual(yield* spoken(route), "one", reason)
+      }
+    })
+  )
+})
+
+describe("a turn", () => {
+  it.effect("stays with who took over; the next one begins with the configured backend", () =>
+    Effect.gen(function* () {
+      const first = yield* key("first", fail("overloaded"), ...always(say("ok")))
+      const second = yield* key("second", ...always(say("ok")))
+      const route = yield* Route.make(first, [second], { maxRetries: 0 })
+      const turn = yield* ofTurn(route)
+      const heard = () => Effect.map(collect(turn, ask("hello")), (parts) => finishOf(parts)?.backend.model)
+      assert.strictEqual(yield* turn.contextWindow, first.contextWindow)
+      assert.deepStrictEqual([yield* heard(), yield* heard()], ["second", "second"])
+      assert.strictEqual((yield* first.requests).length, 1)
+      assert.strictEqual(yield* spoken(yield* ofTurn(route)), "first")
+    })
+  )
+
+  it.effect("goes back when who took over fails", () =>
+    Effect.gen(function* () {
+      const first = yield* key("first", fail("overloaded"), ...always(say("ok")))
+      const second = yield* key("second", say("ok"), fail("model_not_found"))
+      const turn = yield* ofTurn(yield* Route.make(first, [second], { maxRetries: 0 }))
+      assert.strictEqual(yield* spoken(turn), "second")
+      assert.strictEqual(yield* spoken(turn), "first")
+    })
+  )
+
+  it.effect("that is larger than a fallback takes in is not sent there, and says that it can be helped", () =>
+    Effect.gen(function* () {
+      const first = yield* key("first", ...always(fail("model_not_found")))
+      const small = { ...(yield* key("small", ...always(say("ok")))), contextWindow: 1_000 }
+      const turn = yield* ofTurn(yield* Route.make(first, [small], { maxRetries: 0 }))
+      const long = ask("x".repeat(8_000))
+      const error = yield* Effect.flip(collect(turn, long))
+      assert.strictEqual(error.reason, "context_overflow")
+      assert.include(error.detail, "small takes in 1000 tokens")
+      // What is compacted goes to the one that took over.
+      assert.strictEqual(yield* turn.contextWindow, 1_000)
+      assert.strictEqual(yield* spoken(turn), "small")
+      assert.strictEqual((yield* first.requests).length, 1)
+    })
+  )
+})
+
+describe("over HTTP", () => {
+  const one = "sk-key-number-one-111111"
+  const two = "sk-key-number-two-222222"
+
+  const routed = <A, E>(
+    self: Effect.Effect<A, E, ModelRoute | ModelRoutes>,
+    model: ModelBackend,
+    fallbacks: ReadonlyArray<ModelBackend> = []
+  ) =>
+    self.pipe(
+      Effect.provide(
+        Layer.merge(Route.layer, Route.routes).pipe(
+          Layer.provide([
+            Layer.merge(edges, NodeFileSystem.layer),
+            Layer.succeed(Settings, Testing.settings("/nowhere", { model, fallbacks, agent: { apiMaxRetries: 0 } }))
+          ])
+        )
+      )
+    )
+
+  it.scoped("a limit of one key is known to every route; no key is logged or told", () =>
+    Effect.gen(function* () {
+      const lines: Array<string> = []
+      const logger = Logger.map(Logger.logfmtLogger, (line) => void lines.push(line))
+      const server = yield* Server.make((request) =>
+        request.headers["authorization"] === `Bearer ${one}`
+          ? Server.refuses(429, { message: `the key ${one} is at its limit, ${two} is not` })
+          : Server.says("with the second")
+      )
+      const model = backendOf(server.baseUrl, { apiKey: Redacted.make(one), spareKeys: [Redacted.make(two)] })
+      yield* routed(
+        Effect.gen(function* () {
+          assert.strictEqual(textOf(yield* collect(yield* ModelRoute, ask("a"))), "with the second")
+          const other = yield* (yield* ModelRoutes).over({ ...model }, [])
+          assert.strictEqual(textOf(yield* collect(other, ask("b"))), "with the second")
+        }),
+        model
+      ).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
+      assert.deepStrictEqual(
+        (yield* server.requests).map(({ headers }) => headers["authorization"]),
+        [`Bearer ${one}`, `Bearer ${two}`, `Bearer ${two}`]
+      )
+      assert.isAtLeast(lines.length, 1)
+      assert.notInclude(lines.join("\n"), "sk-key")
+
+      const refusing = yield* Server.make([Server.refuses(401, { message: `no key like ${one} or ${two}` })])
+      const error = yield* Effect.flip(
+        routed(
+          Effect.flatMap(ModelRoute, (route) => collect(route, ask("c"))),
+          { ...model, baseUrl: refusing.baseUrl }
+        )
+      )
+      assert.strictEqual(error.reason, "auth")
+      assert.notInclude(JSON.stringify(error), "sk-key")
+    })
+  )
+
+  it.scoped("a fallback without a key is left out, and who finds nobody answering is told", () =>
+    Effect.gen(function* () {
+      const server = yield* Server.make([Server.refuses(401)])
+      const lacking = backendOf("", { provider: "anthropic", baseUrl: null, apiKey: null })
+      const error = yield* Effect.flip(
+        routed(
+          Effect.flatMap(ModelRoute, (route) => collect(route, ask("a"))),
+          backendOf(server.baseUrl),
+          [lacking]
+        )
+      )
+      assert.strictEqual(error.reason, "auth")
+      assert.include(error.detail, "The fallback anthropic is not set up: Set ANTHROPIC_API_KEY")
+    })
+  )
+})
