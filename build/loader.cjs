@@ -11,14 +11,14 @@ const path = require("node:path")
 const v8 = require("node:v8")
 const vm = require("node:vm")
 
-// A young generation that grows at the start keeps 20 MB for good and makes nothing faster (bench/). It is part of what
-// V8 compares before it takes code from its cache, so it is set before the first script, in each process alike.
-v8.setFlagsFromString("--semi-space-growth-factor=1")
-
 const entry = "__ENTRY__"
 const version = "__VERSION__"
 
 const [first, ...others] = process.argv.slice(2)
+
+// In a gateway, a young generation that grows at the start keeps 20 MB for good and makes nothing faster (bench/); a command
+// that soon ends is faster with one. V8 compares it before it takes code from its cache, so it is set before the first script.
+if (first === "gateway") v8.setFlagsFromString("--semi-space-growth-factor=1")
 
 // The gateway and the short commands use different halves of the same chunks.
 const suffix = `.${process.version}-${process.arch}-${first === "gateway" ? "gateway" : "command"}.cache`

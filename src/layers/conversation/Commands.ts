@@ -10,9 +10,6 @@ import { HomeChannels } from "../../services/delivery/HomeChannels.js"
 import { Skills } from "../../services/agent/Skills.js"
 import * as TodoList from "../../services/agent/TodoList.js"
 import { TodoStore } from "../../services/agent/TodoStore.js"
-import { ModelChoice } from "../../services/agent/ModelChoice.js"
-import { Spending } from "../../services/agent/Spending.js"
-import { Usage } from "../../services/agent/Usage.js"
 import { ModelRoute } from "../../services/agent/ModelRoute.js"
 import type { Session } from "../../services/session/Session.js"
 import type { StateError } from "../../services/state/StateError.js"
@@ -22,6 +19,7 @@ import { Pause } from "../../services/operation/Pause.js"
 import * as AgentCommands from "./AgentCommands.js"
 import { Restart } from "../../services/operation/Restart.js"
 import * as JobCommands from "./JobCommands.js"
+import * as ModelCommands from "./ModelCommands.js"
 
 /** Handled here; the rest needs the actor's state, or changes the transcript. */
 export type PlainCommand = Exclude<
@@ -47,16 +45,6 @@ export const ownerOf = (entry: InboxEntry): Owner => {
 
 const senderOf = ({ event: { source } }: InboxEntry): string => source.userName ?? source.userId ?? "owner"
 
-const chosenBy = {
-  session: "chosen here",
-  channel: "set for this chat",
-  all: "chosen for everywhere",
-  settings: "as configured"
-} as const
-
-const figures = (tokens: number, costUsd: number): string =>
-  `${tokens.toLocaleString("en-US")} tokens${costUsd === 0 ? "" : `, about $${costUsd.toFixed(2)}`}`
-
 const day = (millis: number): string => new Date(millis).toISOString().slice(0, 10)
 
 const listed = (session: Session): string =>
@@ -73,12 +61,10 @@ export const make = Effect.gen(function* () {
   const homes = yield* HomeChannels
   const sessions = yield* SessionStore
   const route = yield* ModelRoute
-  const choice = yield* ModelChoice
   const pause = yield* Pause
   const restart = yield* Restart
-  const usage = yield* Usage
-  const spending = yield* Spending
   const jobs = yield* JobCommands.make
+  const models = yield* ModelCommands.make
   const todos = yield* TodoStore
   const skills = yield* Skills
   const agents = yield* AgentCommands.make
@@ -126,49 +112,6 @@ export const make = Effect.gen(function* () {
       if (address === null) return "There is no chat here that I could send to."
       yield* homes.set(address)
       return `This is now the home channel for ${address.platform}: what nobody asked for goes here.`
-    })
-
-  const sessionHere = (entry: InboxEntry) =>
-    entry.event.sessionId === null ? sessions.peek(entry.key) : sessions.get(entry.event.sessionId)
-
-  const model = (entry: InboxEntry, args: string) =>
-    Effect.gen(function* () {
-      const everywhere = /(?:^|\s)--global\b/.test(args)
-      const wanted = args.replace(/(?:^|\s)--(?:global|session)\b/g, "").trim()
-      const session = yield* sessionHere(entry)
-      if (wanted === "") {
-        const { backend, by } = yield* choice.of(session)
-        return `${backend.provider}/${backend.model} answers here (${chosenBy[by]}). /model NAME takes another one.`
-      }
-      if (!everywhere && session === null)
-        return "There is no conversation here yet: write something first, or say /model NAME --global."
-      const scope = everywhere || session === null ? ("all" as const) : session.id
-      if (wanted.toLowerCase() === "reset") {
-        yield* choice.clear(scope)
-        const { backend } = yield* choice.of(session)
-        return `From the next message on ${backend.provider}/${backend.model} answers here.`
-      }
-      const taken = yield* choice.choose(scope, wanted)
-      return `From the next message on ${taken.provider}/${taken.model} answers ${everywhere ? "everywhere that has no model of its own" : "here"}.`
-    })
-
-  const used = (entry: InboxEntry) =>
-    Effect.gen(function* () {
-      const session = yield* sessionHere(entry)
-      const here = session === null ? null : yield* usage.ofSession(session.id)
-      const today = yield* usage.today(null)
-      const limits = yield* spending.limits
-      return [
-        here === null
-          ? "This conversation: nothing yet."
-          : `This conversation: ${figures(here.inputTokens + here.outputTokens, here.costUsd)}.`,
-        `Today, everywhere: ${figures(today.tokens, today.costUsd)}.`,
-        ...limits.map((limit) =>
-          limit.reached
-            ? spending.words(limit)
-            : `${limit.name}: ${Math.floor((100 * limit.used) / limit.limit)} % used.`
-        )
-      ].join("\n")
     })
 
   const whoAmI = (entry: InboxEntry): string => {
@@ -227,9 +170,11 @@ export const make = Effect.gen(function* () {
           })
           return Notice.restartGoing({ restart: true }).text
         case "model":
-          return yield* model(entry, args)
+          return yield* models.model(entry, args)
+        case "context":
+          return yield* models.context(entry)
         case "usage":
-          return yield* used(entry)
+          return yield* models.usage(entry)
         case "pause": {
           const paused = yield* pause.begin({ by: senderOf(entry), reason: args === "" ? null : args })
           return Notice.pauseHolds(paused).text

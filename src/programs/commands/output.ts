@@ -32,7 +32,10 @@ const colour = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, "g")
 /** The text without a terminal's colours. */
 export const uncoloured = (text: string): string => text.replace(colour, "")
 
-const oneLine = (text: string): string => plain(text).replace(/\s+/g, " ").trim()
+/** One line of plain characters already, which most cells of a long table are. */
+const isOneLine = /^[!-~]*(?: [!-~]+)*$/
+
+const oneLine = (text: string): string => (isOneLine.test(text) ? text : plain(text).replace(/\s+/g, " ").trim())
 
 /** A text on one line of at most `width` characters. */
 export const brief = (text: string, width: number): string => {

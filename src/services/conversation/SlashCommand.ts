@@ -115,6 +115,13 @@ export const commands = [
     help: "the model that answers here, or with --global everywhere",
     busy: "dispatch"
   },
+  {
+    name: "context",
+    aliases: ["ctx"],
+    usage: "/context",
+    help: "how full the model's context is here",
+    busy: "dispatch"
+  },
   { name: "usage", aliases: [], usage: "/usage", help: "tokens and cost, here and today", busy: "dispatch" },
   { name: "whoami", aliases: [], usage: "/whoami", help: "who you are to me", busy: "dispatch" },
   { name: "start", aliases: [], usage: "/start", help: "", busy: "dispatch", silent: true }
