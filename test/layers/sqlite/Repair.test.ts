@@ -82,6 +82,54 @@ describe("a repair", () => {
   )
 })
 
+describe("rows without numbers", () => {
+  it.scopedLive("whose keys begin alike are found between unreadable pages, at each of them", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      const file = path.join(home, "whole.db")
+      yield* populated.make(file, 300, 0)
+      const before = populated.everything(file)
+      const whole = readFileSync(file)
+      const table = "usage"
+      const leaves = leavesOf(file, table)
+      assert.isAbove(leaves.length, 4)
+      for (const step of [2, leaves.length - 1]) {
+        const home2 = path.join(home, `${table}-${step}`)
+        mkdirSync(home2)
+        const damaged = path.join(home2, "state.db")
+        writeFileSync(damaged, whole)
+        // The first leaf and the last, or each second: what is between can be reached by key only.
+        flip(
+          damaged,
+          leaves.filter((_, index) => index % step === 0).map((page) => [(page - 1) * 4_096, 0xff] as const)
+        )
+        const reachable = populated.reachable(damaged, before)
+        const ofTable = [...reachable.keys()].filter((key) => key.startsWith(`${table} `)).length
+        assert.isAbove(ofTable, 0)
+        assert.isBelow(ofTable, [...before.keys()].filter((key) => key.startsWith(`${table} `)).length)
+        yield* Repair.repair(damaged, path.join(home2, "kept"))
+        const after = populated.everything(damaged)
+        assert.deepStrictEqual([...reachable.keys()].filter(differs(reachable, after)), [], `${table}, ${step}`)
+      }
+    })
+  )
+})
+
+/** The pages of a table without row numbers that have nothing beneath them, in the order of its keys. */
+const leavesOf = (file: string, table: string): ReadonlyArray<number> => {
+  const db = new Sqlite(file, { readonly: true })
+  try {
+    return db
+      .prepare<[string], { pageno: number }>(
+        "SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path"
+      )
+      .all(table)
+      .map(({ pageno }) => pageno)
+  } finally {
+    db.close()
+  }
+}
+
 /** A reference to what was lost was taken away; the row is there. */
 const differs =
   (reachable: populated.Rows, after: populated.Rows) =>

@@ -44,22 +44,39 @@ const textOf = (number: bigint): string => {
 /** The whole span of integer keys, as far as this program ever counts. */
 const integers = { least: -1n, most: 1n << 53n }
 
-/**
- * A first key column in the middle between two keys, neither of which may be it; null when there is no room. An end that
- * is not known is the end of everything.
- */
-export const between = (low: Key | null, high: Key | null, text: boolean): unknown => {
+/** A value of one column in the middle between two that it may not be; null when there is no room. An unknown end is the end of everything. */
+const middleOf = (low: unknown, high: unknown, text: boolean): unknown => {
   if (!text) {
-    const [a, b] = [low?.[0], high?.[0]]
-    const least = typeof a === "bigint" ? a : integers.least
-    const most = typeof b === "bigint" ? b : integers.most
+    const least = typeof low === "bigint" ? low : integers.least
+    const most = typeof high === "bigint" ? high : integers.most
     return most - least < 2n ? null : (least + most) / 2n
   }
-  const [a, b] = [low?.[0], high?.[0]]
-  const least = typeof a === "string" ? numberOf(a) : 0n
-  const most = typeof b === "string" ? numberOf(b) : (1n << BigInt(textBytes * 8)) - 1n
+  const least = typeof low === "string" ? numberOf(low) : 0n
+  const most = typeof high === "string" ? numberOf(high) : (1n << BigInt(textBytes * 8)) - 1n
   const middle = textOf((least + most) / 2n)
   const inside =
-    (typeof a !== "string" || compareValues(middle, a) > 0) && (typeof b !== "string" || compareValues(middle, b) < 0)
+    (typeof low !== "string" || compareValues(middle, low) > 0) &&
+    (typeof high !== "string" || compareValues(middle, high) < 0)
   return inside ? middle : null
+}
+
+/**
+ * The first columns of a key between two keys: as few as leave room, for rows may have the first ones in common. Null when
+ * there is no room in any. An end that is not known is the end of everything.
+ */
+export const between = (low: Key | null, high: Key | null, texts: ReadonlyArray<boolean>): Key | null => {
+  const prefix: Array<unknown> = []
+  let upper = high
+  for (const [column, text] of texts.entries()) {
+    const [from, to] = [low?.[column], upper?.[column]]
+    const middle = middleOf(from, to, text)
+    if (middle !== null) return [...prefix, middle]
+    const shared = from !== undefined && to !== undefined && compareValues(from, to) === 0
+    // Behind all rows that begin as the lower end, before all that begin as the upper one.
+    if (!shared && to !== undefined && (upper?.length ?? 0) > column + 1) return [...prefix, to]
+    if (from === undefined) return null
+    if (!shared) upper = null
+    prefix.push(from)
+  }
+  return null
 }

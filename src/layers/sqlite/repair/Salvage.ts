@@ -24,7 +24,9 @@ interface Shape {
   readonly table: string
   readonly columns: ReadonlyArray<string>
   readonly keys: ReadonlyArray<string>
-  /** Numbered rows; else a table without row numbers whose first key column is a text. */
+  /** Which of the key columns are texts; the others are whole numbers. */
+  readonly texts: ReadonlyArray<boolean>
+  /** Numbered rows; else a table without row numbers. */
   readonly numbered: boolean
 }
 
@@ -35,8 +37,10 @@ interface Stretch {
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
-const columnsOf = (db: Sqlite.Database, table: string): ReadonlyArray<{ name: string; pk: number }> =>
-  db.prepare<[string], { name: string; pk: number }>("SELECT name, pk FROM pragma_table_info(?)").all(table)
+const columnsOf = (db: Sqlite.Database, table: string): ReadonlyArray<{ name: string; type: string; pk: number }> =>
+  db
+    .prepare<[string], { name: string; type: string; pk: number }>("SELECT name, type, pk FROM pragma_table_info(?)")
+    .all(table)
 
 const shapeOf = (damaged: Sqlite.Database, sound: Sqlite.Database, table: string): Shape => {
   const known = new Set(columnsOf(damaged, table).map((column) => column.name))
@@ -50,6 +54,7 @@ const shapeOf = (damaged: Sqlite.Database, sound: Sqlite.Database, table: string
     table,
     columns: columns.filter((column) => known.size === 0 || known.has(column.name)).map((column) => column.name),
     keys: withoutRowid ? keys.map((column) => column.name) : ["rowid"],
+    texts: withoutRowid ? keys.map((column) => column.type !== "INTEGER") : [false],
     numbered: !withoutRowid
   }
 }
@@ -119,7 +124,11 @@ export const salvage = (damaged: Sqlite.Database, sound: Sqlite.Database, table:
     read(low === null ? "" : `(${keyList}) > ${marks}`, low ?? [], "ASC", low, high)
   const downFrom = (high: Key | null, low: Key | null) =>
     read(high === null ? "" : `(${keyList}) < ${marks}`, high ?? [], "DESC", high, low, low !== null)
-  const firstKey = shape.keys[0] === "rowid" ? "rowid" : quoted(shape.keys[0] ?? "rowid")
+  /** A comparison with a place that may be the first columns of a key only. */
+  const against = (operator: ">=" | "<", place: Key): string => {
+    const names = shape.keys.slice(0, place.length).map((name) => (name === "rowid" ? "rowid" : quoted(name)))
+    return `(${names.join(", ")}) ${operator} (${names.map(() => "?").join(", ")})`
+  }
 
   const unread = (low: Key | null, high: Key | null): ReadonlyArray<Stretch> => {
     const up = upFrom(low, high)
@@ -129,13 +138,13 @@ export const salvage = (damaged: Sqlite.Database, sound: Sqlite.Database, table:
   }
 
   const probe = ({ high, low }: Stretch): ReadonlyArray<Stretch> | null => {
-    const middle = between(low, high, !shape.numbered)
+    const middle = between(low, high, shape.texts)
     if (middle === null) return null
-    const up = read(`${firstKey} >= ?`, [middle], "ASC", null, high)
-    const down = read(`${firstKey} < ?`, [middle], "DESC", null, low)
+    const up = read(against(">=", middle), middle, "ASC", null, high)
+    const down = read(against("<", middle), middle, "DESC", null, low)
     return [
-      ...(down.whole ? [] : [{ low, high: down.last ?? [middle] }]),
-      ...(up.whole ? [] : [{ low: up.last ?? [middle], high }])
+      ...(down.whole ? [] : [{ low, high: down.last ?? middle }]),
+      ...(up.whole ? [] : [{ low: up.last ?? middle, high }])
     ]
   }
 
@@ -153,7 +162,10 @@ export const salvage = (damaged: Sqlite.Database, sound: Sqlite.Database, table:
     waiting = next
   }
 
-  const lookUp = damagedLookup(damaged, table, keyList, columnList, marks)
+  const lookUp = lookup(
+    damaged,
+    `SELECT ${keyList}, ${columnList} FROM ${quoted(table)} NOT INDEXED WHERE (${keyList}) = ${marks}`
+  )
   const ask = (key: Key): void => {
     if (isThere.get(...key) !== undefined) return
     const row = lookUp(key)
@@ -167,8 +179,13 @@ export const salvage = (damaged: Sqlite.Database, sound: Sqlite.Database, table:
     }
   // A page may have lost rows and still read well: what its indexes know of them is asked for too.
   const missing = new Map<string, Key>()
-  for (const key of namedByIndexes(damaged, sound, table, keyList)) {
+  for (const { fetch, key } of namedByIndexes(damaged, sound, table, keyList, columnList, marks)) {
     ask(key)
+    // A row between two pages without numbers lies above them: a search by key alone goes past it, into a damaged page.
+    if (!shape.numbered && isThere.get(...key) === undefined) {
+      const row = fetch()
+      if (row !== null) keep(row, key)
+    }
     if (isThere.get(...key) === undefined) missing.set(key.map(String).join("\u0000"), key)
   }
   const within = ({ high, low }: Stretch, key: Key): boolean =>
@@ -186,15 +203,13 @@ const joined = (stretches: ReadonlyArray<Stretch>): number => {
   }).length
 }
 
-const damagedLookup = (db: Sqlite.Database, table: string, keyList: string, columnList: string, marks: string) => {
+/** The row that `query` finds, null where there is none or it cannot be read. */
+const lookup = (db: Sqlite.Database, query: string) => {
   let statement: Sqlite.Statement | null = null
-  return (key: Key): ReadonlyArray<unknown> | null => {
+  return (params: ReadonlyArray<unknown>): ReadonlyArray<unknown> | null => {
     try {
-      statement ??= db
-        .prepare(`SELECT ${keyList}, ${columnList} FROM ${quoted(table)} NOT INDEXED WHERE (${keyList}) = ${marks}`)
-        .raw()
-        .safeIntegers()
-      const row: unknown = statement.get(...key)
+      statement ??= db.prepare(query).raw().safeIntegers()
+      const row: unknown = statement.get(...params)
       return Array.isArray(row) ? row : null
     } catch {
       return null
@@ -202,33 +217,44 @@ const damagedLookup = (db: Sqlite.Database, table: string, keyList: string, colu
   }
 }
 
+/** A row that an index knows of, and its way through that index. */
+interface Named {
+  readonly key: Key
+  readonly fetch: () => ReadonlyArray<unknown> | null
+}
+
 /** The keys that a table's indexes have, as far as they can be read from either end. */
 const namedByIndexes = (
   damaged: Sqlite.Database,
   sound: Sqlite.Database,
   table: string,
-  keyList: string
-): ReadonlyArray<Key> => {
+  keyList: string,
+  columnList: string,
+  marks: string
+): ReadonlyArray<Named> => {
   const indexes = sound
     .prepare<[string], { name: string; sql: string | null }>(
       "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL"
     )
     .all(table)
-  const found: Array<Key> = []
+  const found: Array<Named> = []
   for (const { name, sql } of indexes) {
     const condition = /\sWHERE\s([\s\S]*)$/i.exec(sql ?? "")?.[1]
     const columns = /\(([\s\S]*?)\)(?:\s+WHERE|\s*$)/i.exec(sql ?? "")?.[1] ?? keyList
+    const first = columns.split(",")[0]?.trim() ?? keyList
+    const source = `FROM ${quoted(table)} INDEXED BY ${quoted(name)} WHERE ${condition ?? "TRUE"}`
+    const through = lookup(
+      damaged,
+      `SELECT ${keyList}, ${columnList} ${source} AND ${first} = ? AND (${keyList}) = ${marks}`
+    )
     for (const direction of ["ASC", "DESC"])
       try {
-        const first = columns.split(",")[0]?.trim() ?? keyList
         const rows = damaged
-          .prepare(
-            `SELECT ${keyList} FROM ${quoted(table)} INDEXED BY ${quoted(name)}
-             ${condition === undefined ? "" : `WHERE ${condition}`} ORDER BY ${first} ${direction}`
-          )
+          .prepare(`SELECT ${first}, ${keyList} ${source} ORDER BY ${first} ${direction}`)
           .raw()
           .safeIntegers()
-        for (const row of rows.iterate()) if (Array.isArray(row)) found.push(row)
+        for (const row of rows.iterate())
+          if (Array.isArray(row)) found.push({ key: row.slice(1), fetch: () => through(row) })
       } catch {
         // It is damaged from here on; what it named so far counts.
       }
