@@ -1,5 +1,6 @@
 /** Each command in a chunk of its own: one that is not asked for costs nothing. In the order of `--help`. */
 export const commands = {
+  setup: () => import("./commands/setup.js"),
   gateway: () => import("./commands/gateway.js"),
   chat: () => import("./commands/chat.js"),
   send: () => import("./commands/send.js"),

@@ -24,6 +24,7 @@ import {
   SettingsUnusable
 } from "../../services/operation/Settings.js"
 import { Home } from "../../services/operation/Home.js"
+import * as ProviderDefaults from "../../services/operation/ProviderDefaults.js"
 import * as DotEnv from "./DotEnv.js"
 
 const known = new Map(all.map((key) => [key.path, key]))
@@ -121,24 +122,8 @@ const readValues = (file: unknown, environment: Environment): Read => {
   return { values, issues }
 }
 
-const defaultModels: { readonly [name in Provider]: string } = {
-  offline: "offline-assistant",
-  anthropic: "claude-sonnet-4-5",
-  openai: "gpt-5-mini",
-  "openai-compatible": "default",
-  scripted: "echo"
-}
-
 /** The key that fits whatever provider is configured. */
 const commonKey = "HERMES_MODEL_API_KEY"
-
-const keyNames: { readonly [name in Provider]: ReadonlyArray<string> } = {
-  offline: [],
-  anthropic: ["ANTHROPIC_API_KEY", commonKey],
-  openai: ["OPENAI_API_KEY", commonKey],
-  "openai-compatible": [commonKey],
-  scripted: []
-}
 
 const secret = (environment: Environment, names: ReadonlyArray<string>): Redacted.Redacted | null => {
   const name = names.find((candidate) => (environment[candidate] ?? "") !== "")
@@ -168,12 +153,13 @@ const originOf = (url: string | null): string | null => (url !== null && URL.can
 const keyNamesFor =
   (environment: Environment, configured: { readonly provider: Provider; readonly baseUrl: string | null }) =>
   (of: Provider, baseUrl: string | null): ReadonlyArray<string> => {
-    const own = keyNames[configured.provider].filter((name) => name !== commonKey)
-    const takesCommon = keyNames[configured.provider].includes(commonKey) && secrets(environment, own).length === 0
+    const own = ProviderDefaults.keyNames[configured.provider].filter((name) => name !== commonKey)
+    const takesCommon =
+      ProviderDefaults.keyNames[configured.provider].includes(commonKey) && secrets(environment, own).length === 0
     const mayHave = takesCommon
       ? of === configured.provider && originOf(baseUrl) === originOf(configured.baseUrl)
       : of === "openai-compatible"
-    return mayHave ? keyNames[of] : keyNames[of].filter((name) => name !== commonKey)
+    return mayHave ? ProviderDefaults.keyNames[of] : ProviderDefaults.keyNames[of].filter((name) => name !== commonKey)
   }
 
 const megabyte = 1024 * 1024
@@ -191,13 +177,13 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
     contextWindow: number
   ): ModelBackend => ({
     provider: of,
-    model: model ?? defaultModels[of],
+    model: model ?? ProviderDefaults.models[of],
     baseUrl,
     ...keysOf(secrets(environment, names)),
     contextWindow,
     sees:
       value(keys.mediaVision) === "on" ||
-      (value(keys.mediaVision) === "auto" && Vision.isKnownToSee(model ?? defaultModels[of]))
+      (value(keys.mediaVision) === "auto" && Vision.isKnownToSee(model ?? ProviderDefaults.models[of]))
   })
   const namesFor = keyNamesFor(environment, { provider, baseUrl: value(keys.modelBaseUrl) })
   const channel = value(keys.telegramHome)
@@ -407,6 +393,37 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
   }
 }
 
+/** One key's new value; null takes the key out of the file. */
+export interface SettingChange {
+  readonly path: string
+  readonly value: unknown
+}
+
+/** The text of the file with these changes, all or none of them; its comments are kept. */
+export const revised = (
+  file: string,
+  text: string,
+  changes: ReadonlyArray<SettingChange>
+): Either.Either<string, UnknownKey | ValueRefused | SettingsUnusable> =>
+  Either.gen(function* () {
+    const { document } = yield* parseFile(file, text)
+    for (const { path, value } of changes) {
+      const key = known.get(path)
+      if (key === undefined)
+        return yield* Either.left(new UnknownKey({ path, closest: closestPath(path, [...known.keys()]) }))
+      const names = path.split(".")
+      if (value === null) {
+        if (document.hasIn(names)) document.deleteIn(names)
+        continue
+      }
+      const decoded = key.decode(value)
+      if (Either.isLeft(decoded))
+        return yield* Either.left(new ValueRefused({ path, problem: shapeProblem(decoded.left) }))
+      document.setIn(names, value)
+    }
+    return document.toString()
+  })
+
 const make = Effect.gen(function* () {
   const home = yield* Home
   const fs = yield* FileSystem.FileSystem
@@ -439,22 +456,20 @@ const make = Effect.gen(function* () {
     get: find,
     set: (name, text) =>
       Effect.gen(function* () {
-        const { key } = yield* find(name)
+        yield* find(name)
         const value: unknown = yield* Effect.try({
           try: () => parse(text),
           catch: () => new ValueRefused({ path: name, problem: "not a YAML value" })
         })
-        const decoded = key.decode(value)
-        if (Either.isLeft(decoded)) return yield* new ValueRefused({ path: name, problem: shapeProblem(decoded.left) })
         const unavailable = (error: { readonly message: string }) =>
           new ConfigUnavailable({ file, detail: error.message })
-        const { document } = yield* Effect.flatMap(readText(file), (now) => parseFile(file, now)).pipe(
-          Effect.mapError(unavailable)
+        const now = yield* readText(file).pipe(Effect.mapError(unavailable))
+        const changed = yield* revised(file, now, [{ path: name, value }]).pipe(
+          Effect.catchTag("SettingsUnusable", (error) => unavailable(error))
         )
-        document.setIn(name.split("."), value)
         const temporary = `${file}.new`
         yield* fs
-          .writeFileString(temporary, document.toString(), { mode: 0o600 })
+          .writeFileString(temporary, changed, { mode: 0o600 })
           .pipe(Effect.zipRight(fs.rename(temporary, file)), Effect.mapError(unavailable))
       })
   })

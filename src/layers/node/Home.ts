@@ -1,7 +1,7 @@
 import { FileSystem, Path } from "@effect/platform"
 import { Effect, Layer, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
-import { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
+import { AmbientEnvironment, type Environment } from "../../fibers/AmbientEnvironment.js"
 import { all, secretNames } from "../../services/operation/ConfigKey.js"
 import * as Directories from "./Directories.js"
 import * as DotEnv from "./DotEnv.js"
@@ -45,6 +45,35 @@ const commentedEnv = [
   ""
 ].join("\n")
 
+const placed = (
+  path: Path.Path,
+  directory: string,
+  environment: Environment,
+  apiKey: Redacted.Redacted,
+  fresh: boolean
+): typeof Home.Service => {
+  const file = (name: string) => path.join(directory, name)
+  const stateHome = environment["XDG_STATE_HOME"] || path.join(environment["HOME"] ?? directory, ".local", "state")
+  return Home.of({
+    directory,
+    database: file("state.db"),
+    searchIndex: file("search.db"),
+    workspace: file("workspace"),
+    lockDirectory: path.join(stateHome, "hermes", "gateway-locks"),
+    apiKey,
+    fresh
+  })
+}
+
+/** Where the parts of a home will be that is not there yet. Makes nothing; it has no key. */
+export const planned = (directory: string): Layer.Layer<Home, never, Path.Path | AmbientEnvironment> =>
+  Layer.effect(
+    Home,
+    Effect.map(Effect.all([Path.Path, AmbientEnvironment]), ([path, environment]) =>
+      placed(path, directory, environment, Redacted.make(""), true)
+    )
+  )
+
 const make = (directory: string) =>
   Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
@@ -75,16 +104,7 @@ const make = (directory: string) =>
           mode: ownerOnlyFile
         })
       }
-      const stateHome = environment["XDG_STATE_HOME"] || path.join(environment["HOME"] ?? directory, ".local", "state")
-      return Home.of({
-        directory,
-        database: file("state.db"),
-        searchIndex: file("search.db"),
-        workspace: file("workspace"),
-        lockDirectory: path.join(stateHome, "hermes", "gateway-locks"),
-        apiKey: Redacted.make(apiKey),
-        fresh
-      })
+      return placed(path, directory, environment, Redacted.make(apiKey), fresh)
     }).pipe(Effect.catchTags({ SystemError: (error) => unusable(error), BadArgument: (error) => unusable(error) }))
   })
 

@@ -19,6 +19,16 @@ const network = "check the network and TELEGRAM_API_ROOT"
 
 const decodeIdentity = Schema.decodeUnknownOption(Update.Identity)
 
+/** What a person can do about it. */
+export const unreachable = (error: BotApi.BotApiError | BotApi.BotApiUnusable): AccountUnreachable => {
+  if (error._tag === "BotApiUnusable") return new AccountUnreachable({ detail: error.message, remedy: error.remedy })
+  const verdict = judge(error, 0)
+  return new AccountUnreachable({
+    detail: error.message,
+    remedy: verdict._tag === "GiveUp" ? verdict.remedy : network
+  })
+}
+
 /** The bot's name, such as `@my_bot`. */
 export const find = (options: {
   readonly token: Redacted.Redacted
@@ -34,14 +44,5 @@ export const find = (options: {
     return `@${identity.value.username ?? identity.value.id}`
   }).pipe(
     Effect.scoped,
-    Effect.mapError((error) => {
-      if (error._tag === "AccountUnreachable") return error
-      if (error._tag === "BotApiUnusable")
-        return new AccountUnreachable({ detail: error.message, remedy: error.remedy })
-      const verdict = judge(error, 0)
-      return new AccountUnreachable({
-        detail: error.message,
-        remedy: verdict._tag === "GiveUp" ? verdict.remedy : network
-      })
-    })
+    Effect.mapError((error) => (error._tag === "AccountUnreachable" ? error : unreachable(error)))
   )
