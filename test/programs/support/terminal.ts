@@ -20,7 +20,7 @@ sys.exit(os.waitstatus_to_exitcode(status))`
 
 const patienceMillis = 60_000
 // The prompt listens from the moment on that it is drawn, not before.
-const settleMillis = 60
+const settleMillis = 120
 
 const wait = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
 
