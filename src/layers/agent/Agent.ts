@@ -21,6 +21,7 @@ import {
   type TokenUsage
 } from "../../services/agent/ModelRoute.js"
 import { GivenRoute } from "../../services/agent/ModelRoutes.js"
+import { verdict } from "../../services/agent/ModelEvidence.js"
 import { Prompt } from "../../services/agent/Prompt.js"
 import { ToolCallStore } from "../../services/agent/ToolCallStore.js"
 import { Toolbox, type ToolResult } from "../../services/agent/Toolbox.js"
@@ -36,6 +37,8 @@ import { Database, type Step } from "../../services/state/Database.js"
 const maxEmptyRetries = 3
 const maxMalformedRetries = 2
 const maxUnknownToolAnswers = 3
+/** Answers of a turn that broke off in the middle and are asked for once more: nothing of one has been acted on. */
+const maxBrokenAnswers = 1
 /** In one turn: what does not fit after that does not fit. */
 const maxCompactions = 3
 
@@ -127,6 +130,8 @@ const make = Effect.gen(function* () {
     let tokens = CompactionPlan.tokensOf(systemPrompt) + CompactionPlan.tokensOfRows(rows)
     let acted = rows.some((row) => row.turnId === turn.id && row.message._tag === "tool")
     let spokenBy: string | null = null
+    /** Did the last call that failed do so in the middle of its answer? */
+    let brokeOff = false
 
     const remember = (ids: ReadonlyArray<number>, messages: ReadonlyArray<Message>, at: number): void => {
       for (const [index, message] of messages.entries()) {
@@ -222,6 +227,7 @@ const make = Effect.gen(function* () {
           }
         }
         yield* model.speak(ask, hear).pipe(
+          Effect.tapError(() => Effect.sync(() => (brokeOff = spoken.text !== "" || spoken.toolCalls.length > 0))),
           Effect.onInterrupt(() =>
             spoken.text === ""
               ? Effect.void
@@ -319,6 +325,7 @@ const make = Effect.gen(function* () {
     let emptyAnswers = 0
     let malformedAnswers = 0
     let unknownAnswers = 0
+    let brokenAnswers = 0
     let lastText = ""
 
     while (modelCalls < task.maxTurns) {
@@ -335,6 +342,11 @@ const make = Effect.gen(function* () {
       const attempt = yield* Effect.either(speak(request(nudge, true)))
       if (Either.isLeft(attempt)) {
         const error = attempt.left
+        if (brokeOff && verdict(error.reason).retry && brokenAnswers++ < maxBrokenAnswers) {
+          yield* Effect.logWarning("an answer broke off in the middle and is asked for again", error)
+          yield* segment
+          continue
+        }
         if (!overflows.has(error.reason) || !(yield* compact("overflow"))) return yield* Effect.fail(error)
         // The call that was refused is none of the turn's.
         modelCalls -= 1

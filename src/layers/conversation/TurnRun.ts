@@ -175,6 +175,8 @@ export const make = Effect.gen(function* () {
       readonly finishReason: string
       readonly bookkeeping: Step<void>
       readonly usage: TokenUsage | null
+      /** The text is a notice of the gateway's own. */
+      readonly notice?: Notice.Code
     },
     outcome: TurnOutcome,
     started: DeliveryRow | null
@@ -231,10 +233,17 @@ export const make = Effect.gen(function* () {
         yield* started === null
           ? delivery.dispatch(stored.rows, [], settle)
           : delivery.finishStream(started, stored.rows, settle)
-      yield* ended(task, turn, outcome, said.text, said.usage)
+      yield* ended(task, turn, outcome, said.text, said.usage, said.notice ?? null)
     })
 
-  const ended = (task: TurnTask, turn: Turn.Turn, outcome: string, text: string, usage: TokenUsage | null = null) =>
+  const ended = (
+    task: TurnTask,
+    turn: Turn.Turn,
+    outcome: string,
+    text: string,
+    usage: TokenUsage | null = null,
+    notice: Notice.Code | null = null
+  ) =>
     Effect.flatMap(Clock.currentTimeMillis, (at) =>
       activity.publish({
         _tag: "turn.ended",
@@ -243,7 +252,8 @@ export const make = Effect.gen(function* () {
         eventId: task.entry.id,
         outcome,
         text,
-        ...(usage === null ? {} : { usage })
+        ...(usage === null ? {} : { usage }),
+        ...(notice === null ? {} : { notice })
       })
     )
 
@@ -271,11 +281,13 @@ export const make = Effect.gen(function* () {
     return [...late, text, ...notes].join("\n\n")
   }
 
-  const problemText = (error: AgentError, state: { readonly acted: boolean; readonly messages: number }): string => {
-    const problem =
-      error._tag === "ModelError" ? ModelProblem.describe(error, state.messages) : { cause: error.message, next: "" }
-    const cause = `${problem.cause} ${problem.next}`.trim()
-    return (state.acted ? Notice.failAfter({ cause }) : Notice.failBefore({ cause })).text
+  const problemOf = (
+    error: AgentError,
+    { acted, messages }: { readonly acted: boolean; readonly messages: number }
+  ): Notice.Notice => {
+    if (error._tag === "ModelError") return Notice.ofModelProblem(ModelProblem.describe(error, messages), acted)
+    const { message: cause } = error
+    return acted ? Notice.failAfter({ cause }) : Notice.failBefore({ cause })
   }
 
   /** When the transcript cannot be read it is not known that nothing was done, so the person is told to check. */
@@ -335,11 +347,13 @@ export const make = Effect.gen(function* () {
           yield* started
         )
       yield* Effect.logWarning("a turn failed", spoken.left)
+      const { code, text } = problemOf(spoken.left, yield* failedAt(task, turn))
       yield* answer(
         task,
         turn,
         {
-          text: problemText(spoken.left, yield* failedAt(task, turn)),
+          text,
+          notice: code,
           finishReason: "error",
           bookkeeping: Effect.void,
           usage: null
@@ -373,8 +387,10 @@ export const make = Effect.gen(function* () {
     Effect.gen(function* () {
       yield* Effect.logError("a turn broke off", cause)
       const failure = Option.getOrNull(Cause.failureOption(cause))
-      const text = Notice.failAfter({ cause: failure?.message ?? "Something went wrong inside; it was logged" }).text
-      const said = { text, finishReason: "error", bookkeeping: Effect.void, usage: null }
+      const { code, text } = Notice.failAfter({
+        cause: failure?.message ?? "Something went wrong inside; it was logged"
+      })
+      const said = { text, notice: code, finishReason: "error", bookkeeping: Effect.void, usage: null }
       const telling = Effect.flatMap(turns.get(turn.id), (row) =>
         row?.state === "running" ? answer(task, turn, said, "failed", null) : ended(task, turn, "failed", text)
       )

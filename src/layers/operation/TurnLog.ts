@@ -31,7 +31,11 @@ const make = Effect.gen(function* () {
   const ended = (event: Extract<Told, { readonly _tag: "turn.ended" }>) => {
     const began = startedAt.get(event.turnId)
     startedAt.delete(event.turnId)
-    const facts = { session: event.sessionId, outcome: event.outcome }
+    const facts = {
+      session: event.sessionId,
+      outcome: event.outcome,
+      ...(event.notice === undefined ? {} : { notice: event.notice })
+    }
     return began === undefined
       ? Effect.logInfo("a message needed no turn").pipe(Effect.annotateLogs({ message: event.turnId, ...facts }))
       : Effect.logInfo("a turn ended").pipe(

@@ -73,6 +73,9 @@ const words = {
   ),
   requestValidation: says("validation error", "invalid request", "invalid_request", "bad request", "unprocessable"),
   auth: says("api[_ ]?key", "unauthori[sz]ed", "authentication", "invalid (token|credentials)", "permission"),
+  /** A router's own limit at the provider behind it: another key of ours changes nothing. */
+  upstreamLimit: says("rate[- ]?limited upstream", "upstream rate limit"),
+  longContext: says("long context (requests?|tier|beta)", "extra usage is required for long context"),
   payloadTooLarge: says("request_too_large", "payload too large", "entity too large", "body too large"),
   timeout: says("timed? ?out", "deadline exceeded")
 }
@@ -94,7 +97,8 @@ const byCode = (code: string): ModelErrorReason | null => {
     return "context_overflow"
   if (/^(model_not_found|model_not_found_error|invalid_model)$/.test(code)) return "model_not_found"
   if (/^(invalid_api_key|authentication_error)$/.test(code)) return "auth"
-  if (/^(overloaded_error|overloaded|engine_overloaded|service_unavailable|slow_down)$/.test(code)) return "overloaded"
+  if (/^(overloaded_error|overloaded|engine_overloaded|service_unavailable|slow_down|1305)$/.test(code))
+    return "overloaded"
   if (/^(rate_limit_error|rate_limit_exceeded|rate_limited)$/.test(code)) return "rate_limit"
   if (code === "request_too_large") return "payload_too_large"
   if (code === "timeout_error") return "timeout"
@@ -143,11 +147,12 @@ const byStatus = (status: number, evidence: Evidence): ModelErrorReason => {
     case 413:
       return "payload_too_large"
     case 429:
-      return words.overloaded.test(message) ? "overloaded" : "rate_limit"
+      if (words.longContext.test(message)) return "context_overflow"
+      return words.overloaded.test(message) || words.upstreamLimit.test(message) ? "overloaded" : "rate_limit"
     case 400:
     case 422:
       if (words.unsupportedParameter.test(message)) return "format_error"
-      if (words.overflow.test(message)) return "context_overflow"
+      if (words.overflow.test(message) || words.longContext.test(message)) return "context_overflow"
       if (words.contentPolicy.test(message)) return "content_policy_blocked"
       if (words.modelNotFound.test(message)) return "model_not_found"
       if (words.billing.test(message)) return "billing"
@@ -227,9 +232,12 @@ const hour = 60 * minute
 
 /**
  * Milliseconds for which a key is left alone after its failure (state-agent.md 3.9); 0: it is not. What the provider says
- * of its reset wins. `alone`: there is no other key of the same backend, so that it is soon asked again, save without credit.
+ * of its reset wins, up to a day. `alone`: there is no other key of the same backend, so that it is soon asked again, save without credit.
  */
-export const cooldownMillis = (error: ModelError, alone: boolean): number => {
+export const cooldownMillis = (error: ModelError, alone: boolean): number =>
+  Math.min(timeAlone(error, alone), 24 * hour)
+
+const timeAlone = (error: ModelError, alone: boolean): number => {
   switch (error.reason) {
     case "auth":
       return alone ? minute : 5 * minute

@@ -1,7 +1,11 @@
 /** A model's failure in words for people: what happened and what they can do (gateway.md 3.6). Pure. */
 import type { ModelError } from "./ModelRoute.js"
 
+/** The classes of failure that a notice is named after (gateway.md 3.11); whatever else went wrong is `other`. */
+export type ProblemKind = "auth" | "credit" | "rate" | "overloaded" | "toolarge" | "other"
+
 export interface ModelProblem {
+  readonly kind: ProblemKind
   readonly cause: string
   readonly next: string
 }
@@ -54,75 +58,88 @@ export const describe = (error: ModelError, messages: number): ModelProblem => {
   const who = speakerOf(error.provider)
   if (tooLarge(error, messages))
     return {
+      kind: "toolarge",
       cause: `This session is too large for the model.${said}`,
-      next: "Start a fresh one with /new."
+      next: "Shorten it with /compress, or start a fresh one with /new."
     }
   const later = error.retryAfterMillis === null ? "later" : `in about ${aboutHowLong(error.retryAfterMillis)}`
   switch (error.reason) {
     case "not_configured":
-      return { cause: "The model is not set up.", next: error.detail }
+      return { kind: "other", cause: "The model is not set up.", next: error.detail }
     case "auth":
       return {
+        kind: "auth",
         cause: `${who} did not accept the credentials.${said}`,
         next: `Check ${keyName(error.provider)} in the home's .env file, then restart the gateway.`
       }
     case "billing":
       return {
+        kind: "credit",
         cause: `${who} reports that there is no credit left.${said}`,
         next: "Add credit or raise the limit there, or set another model."
       }
     case "rate_limit":
       return {
+        kind: "rate",
         cause: `${who} limits how much may be asked.${error.retryAfterMillis === null ? "" : ` The limit resets ${later}.`}${said}`,
         next: `Send your message again ${later}.`
       }
     case "overloaded":
       return {
+        kind: "overloaded",
         cause: `${who} is overloaded at the moment.${said}`,
         next: `Send your message again ${error.retryAfterMillis === null ? "in a few minutes" : later}.`
       }
     case "server_error":
       return {
+        kind: "other",
         cause: `${who} had an error of its own.${said}`,
         next: "Send your message again in a few minutes."
       }
     case "timeout":
       return {
+        kind: "other",
         cause: `${who} did not answer in time.${said}`,
         next: "Send your message again. If it stays so, check that the model server is not stuck."
       }
     case "transport":
       return {
+        kind: "other",
         cause: `${who} could not be reached.${said}`,
         next: "Check the network and the model's base URL, then send your message again."
       }
     case "model_not_found":
       return {
+        kind: "other",
         cause: `${who} does not know the model.${said}`,
         next: "Set another one: `hermes model NAME`, or HERMES_MODEL."
       }
     case "content_policy_blocked":
       return {
+        kind: "other",
         cause: `${who} refused to answer this because of its content policy.${said}`,
         next: "Put it in other words, or set another model."
       }
     case "provider_policy_blocked":
       return {
+        kind: "other",
         cause: `The privacy settings of your account at ${who} leave no server for this model.${said}`,
         next: "Change them there, or set another model."
       }
     case "malformed_stream":
       return {
+        kind: "other",
         cause: `${who} sent something that is not an answer.${said}`,
         next: "Check the model's base URL, then send your message again."
       }
     case "format_error":
       return {
+        kind: "other",
         cause: `${who} did not understand the request.${said}`,
         next: "Try another model, or start a fresh session with /new."
       }
     default:
-      return { cause: `${who} could not answer.${said}`, next: "Send your message again." }
+      return { kind: "other", cause: `${who} could not answer.${said}`, next: "Send your message again." }
   }
 }
 

@@ -2,6 +2,7 @@
  * What the gateway itself says to people (gateway.md 3.11): one catalogue, each with a code that never changes and a
  * text that may. Pure. Nothing in here is a secret: who hands in a command or a cause has redacted it.
  */
+import type { ModelProblem, ProblemKind } from "../agent/ModelProblem.js"
 import type { Source } from "../conversation/InboundEvent.js"
 import type { Paused } from "../operation/Pause.js"
 import type { NoticeText } from "./Notifier.js"
@@ -282,25 +283,46 @@ export const failAfter = (failure: { readonly cause: string }): Notice =>
     join("I didn't finish.", sentence(failure.cause), "Some of it may be done already; check before you ask again.")
   )
 
-export const failAuth = (failure: { readonly provider: string; readonly setting: string }): Notice =>
-  notice("fail.auth", `${failure.provider} did not accept my credentials. Check ${failure.setting}, then try again.`)
+/** A model's failure in the words of `ModelProblem`, and whether tools ran before it. */
+export interface ModelFailure {
+  readonly cause: string
+  readonly next: string
+  readonly acted: boolean
+}
 
-export const failCredit = (failure: { readonly provider: string }): Notice =>
-  notice("fail.credit", `There is no credit left at ${failure.provider}. Add some there, or set another model.`)
-
-export const failRate = (failure: { readonly provider: string; readonly resetsInMillis: number | null }): Notice =>
+const failed = (code: Code, { acted, cause, next }: ModelFailure): Notice =>
   notice(
-    "fail.rate",
-    failure.resetsInMillis === null
-      ? `${failure.provider} limits how much I may ask. Please try again later.`
-      : `${failure.provider} limits how much I may ask. Please try again in about ${span(failure.resetsInMillis)}.`
+    code,
+    join(
+      acted ? "I didn't finish." : "I couldn't process your message; nothing was done.",
+      sentence(cause),
+      sentence(next),
+      acted ? "Some of it may be done already; check before you ask again." : ""
+    )
   )
 
-export const failOverloaded = (failure: { readonly provider: string }): Notice =>
-  notice("fail.overloaded", `${failure.provider} is overloaded right now. Please try again in a few minutes.`)
+export const failAuth = (failure: ModelFailure): Notice => failed("fail.auth", failure)
 
-export const failTooLarge = (): Notice =>
-  notice("fail.toolarge", "This conversation has grown too large for the model. Start a fresh one with /new.")
+export const failCredit = (failure: ModelFailure): Notice => failed("fail.credit", failure)
+
+export const failRate = (failure: ModelFailure): Notice => failed("fail.rate", failure)
+
+export const failOverloaded = (failure: ModelFailure): Notice => failed("fail.overloaded", failure)
+
+export const failTooLarge = (failure: ModelFailure): Notice => failed("fail.toolarge", failure)
+
+const byKind: { readonly [Kind in ProblemKind]: (failure: ModelFailure) => Notice } = {
+  auth: failAuth,
+  credit: failCredit,
+  rate: failRate,
+  overloaded: failOverloaded,
+  toolarge: failTooLarge,
+  other: ({ acted, cause, next }) => (acted ? failAfter : failBefore)({ cause: join(sentence(cause), next) })
+}
+
+/** What a person is told of a turn that its model failed. */
+export const ofModelProblem = ({ cause, kind, next }: ModelProblem, acted: boolean): Notice =>
+  byKind[kind]({ cause, next, acted })
 
 // Replies
 

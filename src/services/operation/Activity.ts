@@ -97,7 +97,9 @@ export const ActivityEvent = Schema.Union(
     outcome: Schema.String,
     text: Schema.String,
     /** What the turn cost; absent where no model was asked. */
-    usage: Schema.optional(ActivityUsage)
+    usage: Schema.optional(ActivityUsage),
+    /** The code of the notice that stands for an answer (gateway.md 3.11). */
+    notice: Schema.optional(Schema.String)
   }),
   /** A summary, which is the row `messageId`, took the place of so many rows of the transcript. */
   Schema.TaggedStruct("session.compacted", {

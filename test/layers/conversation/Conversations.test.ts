@@ -416,6 +416,18 @@ describe("a conversation", () => {
     }).pipe(Effect.provide(Testing.gateway({ model: () => Testing.fail("auth") })))
   )
 
+  it.scopedLive("asks once more for an answer that broke off in the middle, and not a third time", () => {
+    const breaks = Testing.fail("transport", [{ _tag: "Text", delta: "I was about" }])
+    return Effect.gen(function* () {
+      yield* say("one")
+      yield* heard("whole")
+      yield* eventStates("answered")
+      yield* say("two")
+      yield* heard("could not be reached")
+      yield* eventStates("answered", "failed")
+    }).pipe(Effect.provide(Testing.gateway({ model: [breaks, Testing.say("whole"), breaks, breaks] })))
+  })
+
   it.scopedLive("offers a stranger a code in private only, and lets in whom the owner approved", () =>
     Effect.gen(function* () {
       const { profile } = yield* only

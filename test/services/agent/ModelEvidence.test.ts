@@ -1,5 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
-import { backoffMillis, classify, type Evidence, verdict } from "../../../src/services/agent/ModelEvidence.js"
+import {
+  backoffMillis,
+  classify,
+  cooldownMillis,
+  type Evidence,
+  verdict
+} from "../../../src/services/agent/ModelEvidence.js"
 import { ModelError, ModelErrorReason } from "../../../src/services/agent/ModelRoute.js"
 
 const small = { messages: 4, tokens: 1_000, contextWindow: 128_000 }
@@ -30,6 +36,9 @@ const table: ReadonlyArray<readonly [Partial<Evidence>, ModelErrorReason]> = [
   [{ status: 413 }, "payload_too_large"],
   [{ status: 429, message: "Too many requests" }, "rate_limit"],
   [{ status: 429, message: "The engine is currently overloaded" }, "overloaded"],
+  [{ status: 429, message: "deepseek/r1 is temporarily rate-limited upstream" }, "overloaded"],
+  [{ status: 429, code: "1305", message: "busy" }, "overloaded"],
+  [{ status: 429, message: "Extra usage is required for long context requests" }, "context_overflow"],
   [{ status: 429, code: "insufficient_quota" }, "billing"],
   [{ status: 400, message: "Unsupported parameter: max_tokens exceeds the limit" }, "format_error"],
   [{ status: 400, message: "This model's maximum context length is 8192 tokens" }, "context_overflow"],
@@ -66,6 +75,30 @@ const table: ReadonlyArray<readonly [Partial<Evidence>, ModelErrorReason]> = [
   [{ transport: "disconnect", size: { messages: 201, tokens: 10, contextWindow: 1_000_000 } }, "transport"],
   [{ transport: "disconnect", size: { messages: 10, tokens: 121_000, contextWindow: 256_000 } }, "context_overflow"]
 ]
+
+describe("how long a key is left alone (3.9)", () => {
+  const minute = 60_000
+  const table: ReadonlyArray<readonly [ModelErrorReason, number | null, boolean, number]> = [
+    ["auth", null, false, 5 * minute],
+    ["auth", null, true, minute],
+    ["billing", null, false, 60 * minute],
+    ["billing", null, true, 60 * minute],
+    ["rate_limit", null, false, 60 * minute],
+    ["rate_limit", null, true, minute],
+    ["rate_limit", 5_000, false, 5_000],
+    ["rate_limit", 5_000, true, 5_000],
+    ["rate_limit", 1e12, false, 1_440 * minute],
+    ["overloaded", null, false, 0],
+    ["overloaded", 90_000, true, 0],
+    ["transport", null, false, 0],
+    ["context_overflow", null, false, 0]
+  ]
+  for (const [reason, retryAfterMillis, alone, millis] of table)
+    it(`${reason}, ${alone ? "the only key" : "one of several"}, resets in ${retryAfterMillis}: ${millis} ms`, () => {
+      const error = new ModelError({ reason, provider: "p", detail: "", status: null, retryAfterMillis })
+      assert.strictEqual(cooldownMillis(error, alone), millis)
+    })
+})
 
 describe("what a failed call was (state-agent.md 3.7)", () => {
   for (const [evidence, reason] of table)

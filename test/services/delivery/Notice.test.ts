@@ -1,7 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
+import { describe as describeProblem } from "../../../src/services/agent/ModelProblem.js"
+import { ModelError, type ModelErrorReason } from "../../../src/services/agent/ModelRoute.js"
 import { Source } from "../../../src/services/conversation/InboundEvent.js"
 import * as Notice from "../../../src/services/delivery/Notice.js"
 
+const failure = { cause: "The model is away.", next: "Send your message again later.", acted: false }
 const run = { minutes: 3, doing: "terminal" }
 const question = { tool: "terminal", subject: "rm -rf x", reasons: ["deletes"], millis: 300_000, buttons: false }
 
@@ -34,11 +37,12 @@ const all: ReadonlyArray<Notice.Notice> = [
   Notice.runStalled(run),
   Notice.failBefore({ cause: "the model is away" }),
   Notice.failAfter({ cause: "the model is away" }),
-  Notice.failAuth({ provider: "openai", setting: "OPENAI_API_KEY" }),
-  Notice.failCredit({ provider: "openai" }),
-  Notice.failRate({ provider: "openai", resetsInMillis: 7_200_000 }),
-  Notice.failOverloaded({ provider: "openai" }),
-  Notice.failTooLarge(),
+  Notice.failAuth(failure),
+  Notice.failCredit(failure),
+  Notice.failRate(failure),
+  Notice.failOverloaded(failure),
+  Notice.failTooLarge(failure),
+  Notice.clarification({ question: "Which one?", choices: ["a", "b"], several: false, millis: 300_000 }),
   Notice.replyEmpty(),
   Notice.replyTruncated(),
   Notice.spokenByFallback({ backend: "openai/gpt" }),
@@ -61,11 +65,36 @@ const all: ReadonlyArray<Notice.Notice> = [
   Notice.mediaUnheard()
 ]
 
+describe("a turn that its model failed", () => {
+  const error = (reason: ModelErrorReason, status: number | null) =>
+    new ModelError({ reason, provider: "anthropic", detail: "so it is", status, retryAfterMillis: null })
+  const table: ReadonlyArray<readonly [ModelErrorReason, number | null, string, string]> = [
+    ["auth", 401, "fail.auth", "ANTHROPIC_API_KEY"],
+    ["billing", 402, "fail.credit", "Add credit"],
+    ["rate_limit", 429, "fail.rate", "again later"],
+    ["overloaded", 529, "fail.overloaded", "in a few minutes"],
+    ["context_overflow", 400, "fail.toolarge", "/compress"],
+    ["payload_too_large", 413, "fail.toolarge", "/new"],
+    ["transport", null, "fail.before", "Check the network"],
+    ["not_configured", null, "fail.before", "so it is"]
+  ]
+  for (const [reason, status, code, next] of table)
+    it(`${reason} is told as ${code}, with its cause and what to do, before and after tools ran`, () => {
+      const told = (acted: boolean) => Notice.ofModelProblem(describeProblem(error(reason, status), 4), acted)
+      assert.strictEqual(told(false).code, code)
+      assert.strictEqual(told(true).code, code === "fail.before" ? "fail.after" : code)
+      assert.include(told(false).text, "nothing was done")
+      assert.notInclude(told(true).text, "nothing was done")
+      assert.include(told(true).text, "may be done already")
+      for (const acted of [true, false]) assert.include(told(acted).text, next)
+    })
+})
+
 describe("the catalogue", () => {
   it("has each code once, and a text for each function", () => {
     const codes = all.map((notice) => notice.code)
     assert.strictEqual(new Set(codes).size, codes.length)
-    const helpers: ReadonlyArray<string> = ["span", "steered", "isCourtesy"]
+    const helpers: ReadonlyArray<string> = ["span", "steered", "isCourtesy", "ofModelProblem"]
     assert.strictEqual(Object.keys(Notice).filter((name) => !helpers.includes(name)).length, all.length)
     for (const { code, text } of all) {
       assert.match(code, /^[a-z]+(\.[a-z]+)+$/)
