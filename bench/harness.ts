@@ -1,4 +1,6 @@
 /** What a family of rows gives back, and how it is shown: one line on the terminal, one row of BENCHMARKS.md. */
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
 
 /** Something measured beside ours, in the same run: a raw limit or a peer. */
 export interface Beside {
@@ -39,6 +41,15 @@ export const quantile = (values: ReadonlyArray<number>, share: number): number =
 }
 
 export const median = (values: ReadonlyArray<number>): number => quantile(values, 0.5)
+
+/** MB of the heap that something still holds. */
+export const collect = (): number => {
+  setFlagsFromString("--expose-gc")
+  const gc = runInNewContext("gc") as () => void
+  gc()
+  gc()
+  return process.memoryUsage().heapUsed / 2 ** 20
+}
 
 /** Three digits that say something. */
 export const shown = (value: number): string =>

@@ -1,23 +1,13 @@
 /** A hundred helpers at once: how long they take with a model that answers at once, and what each holds while it works. */
 import { Effect, Layer } from "effect"
 import path from "node:path"
-import { setFlagsFromString } from "node:v8"
-import { runInNewContext } from "node:vm"
 import * as Database from "../../src/layers/sqlite/Database.js"
 import { Delegation } from "../../src/services/delegation/Delegation.js"
 import type { ModelRequest } from "../../src/services/agent/ModelRoute.js"
 import * as Testing from "../../src/testing/index.js"
-import { type Family, median } from "../harness.js"
+import { collect, type Family, median } from "../harness.js"
 
 const children = 100
-
-const collect = (): number => {
-  setFlagsFromString("--expose-gc")
-  const gc = runInNewContext("gc") as () => void
-  gc()
-  gc()
-  return process.memoryUsage().heapUsed / 2 ** 20
-}
 
 const model =
   (helper: () => Testing.StepInput) =>

@@ -50,6 +50,37 @@ export const suite = (name: string, stores: Layer.Layer<Database | Outbox | Home
         })
       )
 
+      it.effect("says which chats wait, and for what, each copy in the place of its original", () =>
+        Effect.gen(function* () {
+          const outbox = yield* Outbox
+          const waiting = (cause: string, chatId: string) =>
+            delivery(cause, { state: "pending", address: address({ platform: "waits", chatId }) })
+          const rows = yield* write(
+            outbox.insert(["w1", "w2", "w3"].map((cause, n) => waiting(cause, n === 1 ? "a" : "b")))
+          )
+          const [first, second, third] = rows
+          yield* write(outbox.settle(first!.id, { state: "unknown", reason: "?" }))
+          yield* write(outbox.settle(second!.id, { state: "pending", notBefore: 7, reason: "flood" }))
+          const [copy] = yield* write(outbox.insert([{ ...waiting("w1", "b"), resendOf: first!.id }]))
+          const chats = (yield* outbox.waitingChats).filter(({ platform }) => platform === "waits")
+          assert.deepStrictEqual(
+            chats.map(({ chatId, notBefore }) => [chatId, notBefore]),
+            [
+              ["b", null],
+              ["a", 7]
+            ]
+          )
+          const inB = yield* outbox.waitingIn({ platform: "waits", chatId: "b" }, 10)
+          assert.deepStrictEqual(
+            inB.map(({ id }) => id),
+            [copy!.id, third!.id]
+          )
+          assert.lengthOf(yield* outbox.waitingIn({ platform: "waits", chatId: "b" }, 1), 1)
+          for (const row of [copy, second, third])
+            yield* write(outbox.settle(row!.id, { state: "suppressed", reason: "done" }))
+        })
+      )
+
       it.effect("a message of thousands of parts keeps their order", () =>
         Effect.gen(function* () {
           const outbox = yield* Outbox

@@ -23,7 +23,8 @@ const laneCapacity = 256
 export const recheckMillis = 1_000
 
 /** All threads of a chat share its order and its flood control. */
-export const laneOf = (address: Address): string => `${address.platform}\n${address.chatId}`
+export const laneOf = (address: Pick<Address, "platform" | "chatId">): string =>
+  `${address.platform}\n${address.chatId}`
 
 export interface Courier {
   readonly lanes: Lanes.Lanes

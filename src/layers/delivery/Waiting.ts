@@ -5,7 +5,7 @@
 import { Clock, Effect, Ref, type Scope, Scope as ScopeTag } from "effect"
 import * as Turn from "../../fibers/Turn.js"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
-import { type DeliveryRow, Outbox } from "../../services/delivery/Outbox.js"
+import { type DeliveryRow, Outbox, type WaitingChat } from "../../services/delivery/Outbox.js"
 import * as SteadyTime from "../../services/operation/SteadyTime.js"
 import type { StateError } from "../../services/state/StateError.js"
 import type { Aftermath } from "./Aftermath.js"
@@ -17,8 +17,8 @@ import type { Outcome } from "./Transmission.js"
 const maximumAttempts = 3
 export const maximumAgeMillis = 24 * 60 * 60 * 1000
 
-/** Rows looked at in one pass, oldest first. */
-const passSize = 5_000
+/** Rows of a chat in memory at a time. */
+const pageSize = 32
 
 /** Chats served at the same time. */
 const chatsAtOnce = 16
@@ -39,8 +39,8 @@ const longestWaitMillis = 900_000
  * How long a row that an earlier process left has to wait still. A time that is too far away was written down by a
  * clock that has been set back since: asked too early, the platform says so, and asked too late, the chat was silent.
  */
-const leftOf = (row: DeliveryRow, now: number): number => {
-  const left = row.notBefore === null ? 0 : row.notBefore - now
+const leftOf = (chat: WaitingChat, now: number): number => {
+  const left = chat.notBefore === null ? 0 : chat.notBefore - now
   return left > longestWaitMillis ? 0 : left
 }
 
@@ -51,15 +51,6 @@ export interface Waiting {
   readonly start: Effect.Effect<void>
 }
 
-/** A copy that is sent again stands where its original stood. */
-const place = (row: DeliveryRow): string => row.resendOf ?? row.id
-
-const byPlace = (a: DeliveryRow, b: DeliveryRow): number => (place(a) < place(b) ? -1 : place(a) > place(b) ? 1 : 0)
-
-/** The later parts of the same message. */
-const partsAfter = (rows: ReadonlyArray<DeliveryRow>, row: DeliveryRow): ReadonlyArray<DeliveryRow> =>
-  rows.filter(({ cause, part }) => cause.kind === row.cause.kind && cause.id === row.cause.id && part > row.part)
-
 export const make = (holds: Holds, ledger: Ledger, courier: Courier, aftermath: Aftermath, scope: Scope.Scope) =>
   Effect.gen(function* () {
     const outbox = yield* Outbox
@@ -67,7 +58,6 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, aftermath: 
     const seats = yield* Effect.makeSemaphore(chatsAtOnce)
     const served = new Set<string>()
     const awaySince = new Map<string, number>()
-    const pending = Effect.map(outbox.inState(["pending"], passSize), (rows) => [...rows].sort(byPlace))
 
     /** How long its platform is left alone; null when it is there. */
     const awayFor = (platform: string): Effect.Effect<number | null> =>
@@ -108,12 +98,28 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, aftermath: 
     const tooOld = (row: DeliveryRow): string =>
       `not sent within ${maximumAgeMillis / 3_600_000} h${row.reason === null ? "" : `: ${row.reason}`}`
 
+    /** The later parts of the same message to the same place, as far as they wait too. */
+    const partsAfter = (row: DeliveryRow) =>
+      Effect.map(outbox.ofCause(row.cause.kind, row.cause.id), (rows) =>
+        rows.filter(
+          ({ address, part, state }) =>
+            state === "pending" &&
+            part > row.part &&
+            laneOf(address) === laneOf(row.address) &&
+            address.threadId === row.address.threadId
+        )
+      )
+
     /** Sends a chat's rows until one has to wait; answers how many were sent. Runs inside the chat's lane. */
-    const serve = (lane: string): Effect.Effect<number, StateError> =>
+    const serve = (chat: WaitingChat): Effect.Effect<number, StateError> =>
       Effect.gen(function* () {
+        const lane = laneOf(chat)
         let sent = 0
-        let rows = (yield* pending).filter((row) => laneOf(row.address) === lane)
-        for (let row = rows.shift(); row !== undefined; row = rows.shift()) {
+        let rows: Array<DeliveryRow> = []
+        for (;;) {
+          if (rows.length === 0) rows = [...(yield* outbox.waitingIn(chat, pageSize))]
+          const row = rows.shift()
+          if (row === undefined) break
           const now = yield* Clock.currentTimeMillis
           if (now - row.createdAt > maximumAgeMillis) {
             yield* tellApart(yield* failAll([row], tooOld(row)))
@@ -133,9 +139,9 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, aftermath: 
             sent += 1
             continue
           }
-          const after = stops(row, outcome) ? partsAfter(rows, row) : []
+          const after = stops(row, outcome) ? yield* partsAfter(row) : []
           yield* failAll(after, `not sent, because part ${row.part} of ${row.parts} was not: ${outcome.reason}`)
-          rows = rows.filter((other) => !after.includes(other))
+          rows = rows.filter((other) => after.every(({ id }) => id !== other.id))
           if (outcome._tag === "Failed") yield* tellApart([yield* asItStands(row)])
         }
         yield* holds.release(lane)
@@ -143,11 +149,12 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, aftermath: 
       })
 
     /** In a fiber of its own: a slow chat holds up no other. A full lane is looked at again. */
-    const serveApart = (lane: string): Effect.Effect<Turn.TurnFiber<number, StateError>> =>
+    const serveApart = (chat: WaitingChat): Effect.Effect<Turn.TurnFiber<number, StateError>> =>
       Effect.suspend(() => {
+        const lane = laneOf(chat)
         served.add(lane)
         const work = courier.lanes
-          .inOrder(lane)(serve(lane))
+          .inOrder(lane)(serve(chat))
           .pipe(
             seats.withPermits(1),
             Effect.flatMap((sent) => (sent !== null ? Effect.succeed(sent) : Effect.as(holds.hold(lane, 1_000), 0))),
@@ -164,19 +171,18 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, aftermath: 
     /** Starts on every chat that is due; `next` is when another will be. */
     const pass = Effect.gen(function* () {
       const held = yield* holds.all
-      const rows = yield* pending
+      const chats = yield* outbox.waitingChats
       const now = yield* SteadyTime.now
       const wall = yield* Clock.currentTimeMillis
-      const first = new Map<string, DeliveryRow>()
-      for (const row of rows) if (!first.has(laneOf(row.address))) first.set(laneOf(row.address), row)
+      const first = new Map(chats.map((chat) => [laneOf(chat), chat]))
       for (const [lane, until] of held)
         if (!first.has(lane) && !served.has(lane) && holds.until(lane) === until) yield* holds.release(lane)
       const begun: Array<Turn.TurnFiber<number, StateError>> = []
       let next = Number.POSITIVE_INFINITY
-      for (const [lane, row] of first) {
+      for (const [lane, chat] of first) {
         if (served.has(lane)) continue
-        const due = holds.until(lane) ?? now + leftOf(row, wall)
-        if (due <= now) begun.push(yield* serveApart(lane))
+        const due = holds.until(lane) ?? now + leftOf(chat, wall)
+        if (due <= now) begun.push(yield* serveApart(chat))
         else {
           if (holds.until(lane) === null) yield* holds.hold(lane, due - now)
           next = Math.min(next, due)

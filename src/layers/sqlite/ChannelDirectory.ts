@@ -35,9 +35,10 @@ export const layer = Layer.effect(
         const [chatId] = reference.split(":")
         const [group] = reference.split("/").map(bare)
         return database.read("channels.candidates", (sql) =>
+          // UNION would have each part in the order of chat_id, and for that read every chat of the platform.
           many(sql`SELECT ${sql.literal(columns)} FROM channels WHERE platform = ${platform} AND chat_id IN (
-              SELECT ${reference} UNION SELECT ${chatId} UNION
-              SELECT chat_id FROM channels WHERE platform = ${platform} AND spoken_name IN (${name}, ${group}) UNION
+              SELECT ${reference} UNION ALL SELECT ${chatId} UNION ALL
+              SELECT chat_id FROM channels WHERE platform = ${platform} AND spoken_name IN (${name}, ${group}) UNION ALL
               SELECT chat_id FROM (SELECT chat_id FROM channels
                 WHERE platform = ${platform} AND spoken_name >= ${name} AND spoken_name < ${name + "\u{10ffff}"}
                 LIMIT ${beginnings}))

@@ -18,6 +18,7 @@ import { processes } from "./migrations/0045_processes.js"
 import { internalEvents } from "./migrations/0050_internal_events.js"
 import { modelChoices } from "./migrations/0056_model_choices.js"
 import { usageDays } from "./migrations/0055_usage_days.js"
+import { waitingDeliveries } from "./migrations/0070_waiting_deliveries.js"
 import { liveMessages } from "./migrations/0090_live_messages.js"
 
 /** Every step of the schema, in order. A released one never changes; what comes later is added as the next. */
@@ -38,6 +39,7 @@ const migrations = {
   "0050_internal_events": internalEvents,
   "0055_usage_days": usageDays,
   "0056_model_choices": modelChoices,
+  "0070_waiting_deliveries": waitingDeliveries,
   "0090_live_messages": liveMessages
 }
 

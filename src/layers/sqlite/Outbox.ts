@@ -45,6 +45,9 @@ const Row = Schema.Struct({
 const many = Rows.all(Row)
 const Inserted = Rows.all(Schema.Struct({ id: Schema.String }))
 const one = Rows.first(Row)
+const chats = Rows.all(
+  Schema.Struct({ platform: Schema.String, chatId: Schema.String, notBefore: Schema.NullOr(Schema.Number) })
+)
 
 const columns = `id, cause_kind AS causeKind, cause_id AS causeId, platform, chat_id AS chatId, thread_id AS threadId,
   anchor, scope_id AS scopeId, part, parts, text, media, transcript_id AS transcriptId, via, state,
@@ -183,6 +186,19 @@ const make = Effect.gen(function* () {
           : many(sql`SELECT ${sql.literal(columns)} FROM deliveries
               WHERE ${sql.in("state", states)} ${states.includes("sent") ? sql`` : sql`AND state <> 'sent'`}
               ORDER BY id LIMIT ${limit}`)
+      )
+    ),
+    waitingChats: database
+      .read("outbox.waitingChats", (sql) =>
+        chats(sql`SELECT platform, chat_id AS chatId, not_before AS notBefore, min(coalesce(resend_of, id)) AS place
+          FROM deliveries WHERE state = 'pending' GROUP BY platform, chat_id ORDER BY place`)
+      )
+      .pipe(Effect.withSpan("Outbox.waitingChats")),
+    waitingIn: Effect.fn("Outbox.waitingIn")((chat, limit) =>
+      database.read("outbox.waitingIn", (sql) =>
+        many(sql`SELECT ${sql.literal(columns)} FROM deliveries
+          WHERE state = 'pending' AND platform = ${chat.platform} AND chat_id = ${chat.chatId}
+          ORDER BY coalesce(resend_of, id) LIMIT ${limit}`)
       )
     ),
     ofCause: Effect.fn("Outbox.ofCause")((kind: CauseKind, id: string) =>

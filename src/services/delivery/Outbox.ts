@@ -65,6 +65,13 @@ export interface NewDelivery {
   readonly isCron: boolean
 }
 
+/** A chat with rows that wait: when the first of them may be tried, null for at once. */
+export interface WaitingChat {
+  readonly platform: string
+  readonly chatId: string
+  readonly notBefore: number | null
+}
+
 /** Every outbound message as a row, unique by (cause, target, part) but for its one resend. */
 export class Outbox extends Context.Tag("hermes/delivery/Outbox")<
   Outbox,
@@ -90,6 +97,13 @@ export class Outbox extends Context.Tag("hermes/delivery/Outbox")<
     readonly get: (id: string) => Effect.Effect<DeliveryRow | null, StateError>
     readonly inState: (
       states: ReadonlyArray<DeliveryState>,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<DeliveryRow>, StateError>
+    /** The chats in which something waits; who has waited longest first. */
+    readonly waitingChats: Effect.Effect<ReadonlyArray<WaitingChat>, StateError>
+    /** What waits in one chat, in the order of sending: a copy that is sent again stands where its original stood. */
+    readonly waitingIn: (
+      chat: Pick<WaitingChat, "platform" | "chatId">,
       limit: number
     ) => Effect.Effect<ReadonlyArray<DeliveryRow>, StateError>
     readonly ofCause: (kind: CauseKind, id: string) => Effect.Effect<ReadonlyArray<DeliveryRow>, StateError>

@@ -62,12 +62,13 @@ describe("an examination", () => {
       const before = populated.everything(file)
       sqlite(file, (db) => {
         db.pragma("foreign_keys = OFF")
-        db.exec(`DROP INDEX sessions_parent; DROP TRIGGER turns_never_replaced; DROP TABLE home_channels;
+        db.exec(`DROP INDEX sessions_parent; DROP INDEX deliveries_waiting; DROP TRIGGER turns_never_replaced; DROP TABLE home_channels;
           ALTER TABLE deliveries DROP COLUMN not_before; DELETE FROM sessions WHERE id = '${populated.sessionId(2)}'`)
       })
       const parts = (yield* examine(file)).faults.map(({ detail, part }) => `${part}: ${detail}`)
       for (const expected of [
         "sessions_parent",
+        "deliveries_waiting",
         "turns_never_replaced",
         "home_channels",
         "deliveries.not_before",
