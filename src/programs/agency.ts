@@ -28,6 +28,7 @@ import * as CodeRunner from "../layers/node/CodeRunner.js"
 import * as MemoryFiles from "../layers/node/MemoryFiles.js"
 import * as Processes from "../layers/node/Processes.js"
 import * as SkillFiles from "../layers/node/SkillFiles.js"
+import * as McpServers from "../layers/mcp/McpServers.js"
 import * as Listener from "../layers/models/Listener.js"
 import * as Shell from "../layers/node/Shell.js"
 import * as Activity from "../layers/operation/Activity.js"
@@ -56,6 +57,7 @@ const agent = tools.pipe(
       CodeRunner.layer,
       MemoryFiles.layer,
       SkillFiles.layer,
+      McpServers.layer.pipe(Layer.provide(FetchHttpClient.layer)),
       Spending.layer
     )
   )

@@ -4,6 +4,7 @@ import * as clarify from "../layers/tools/clarify.js"
 import * as cronjob from "../layers/tools/cronjob.js"
 import * as delegateTask from "../layers/tools/delegateTask.js"
 import * as executeCode from "../layers/tools/executeCode.js"
+import * as mcp from "../layers/tools/mcp.js"
 import * as memory from "../layers/tools/memory.js"
 import * as patch from "../layers/tools/patch.js"
 import * as process from "../layers/tools/process.js"
@@ -31,5 +32,6 @@ export const tools = Layer.mergeAll(
   searchFiles.layer,
   sendMessage.layer,
   delegateTask.layer,
-  cronjob.layer
+  cronjob.layer,
+  mcp.layer
 )

@@ -41,7 +41,8 @@ export const defaults = (home: string): SettingsShape => ({
     orchestrators: true,
     childTimeoutSeconds: 0,
     maxIterations: 100,
-    defaultToolsets: ["terminal", "file"]
+    defaultToolsets: ["terminal", "file"],
+    inheritMcpToolsets: true
   },
   approvals: {
     mode: "manual",
@@ -127,7 +128,9 @@ export const defaults = (home: string): SettingsShape => ({
   memory: { charLimit: 2_200, userCharLimit: 1_375, writeApproval: false },
   skills: { disabled: [], writeApproval: false },
   platformToolsets: {},
-  disabledToolsets: []
+  disabledToolsets: [],
+  mcpServers: [],
+  webSearch: null
 })
 
 const isSection = (value: unknown): value is object =>

@@ -10,6 +10,7 @@ import { HomeChannels } from "../../services/delivery/HomeChannels.js"
 import { Skills } from "../../services/agent/Skills.js"
 import * as TodoList from "../../services/agent/TodoList.js"
 import { TodoStore } from "../../services/agent/TodoStore.js"
+import { McpServers } from "../../services/mcp/McpServers.js"
 import { ModelRoute } from "../../services/agent/ModelRoute.js"
 import type { Session } from "../../services/session/Session.js"
 import type { StateError } from "../../services/state/StateError.js"
@@ -67,6 +68,7 @@ export const make = Effect.gen(function* () {
   const models = yield* ModelCommands.make
   const todos = yield* TodoStore
   const skills = yield* Skills
+  const mcp = yield* McpServers
   const agents = yield* AgentCommands.make
 
   const answerApproval = (entry: InboxEntry, approve: boolean, reason: string, scope: Scope = "once") =>
@@ -173,6 +175,12 @@ export const make = Effect.gen(function* () {
           return yield* models.model(entry, args)
         case "context":
           return yield* models.context(entry)
+        case "reload-mcp": {
+          const lines = yield* mcp.reload
+          return lines.length === 0
+            ? "There are no MCP servers: mcp_servers in config.yaml names them."
+            : [...lines, "A conversation keeps the tools that it began with; /new begins one with these."].join("\n")
+        }
         case "usage":
           return yield* models.usage(entry)
         case "pause": {

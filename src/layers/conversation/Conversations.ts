@@ -17,6 +17,7 @@ import type { Listener } from "../../services/conversation/Listener.js"
 import { Delivery } from "../../services/delivery/Delivery.js"
 import { HomeChannels } from "../../services/delivery/HomeChannels.js"
 import { Notifier } from "../../services/delivery/Notifier.js"
+import type { McpServers } from "../../services/mcp/McpServers.js"
 import { Activity } from "../../services/operation/Activity.js"
 import { Drain } from "../../services/operation/Drain.js"
 import { Ids } from "../../services/operation/Ids.js"
@@ -188,5 +189,6 @@ export const layer: Layer.Layer<
   | TodoStore
   | Clarifications
   | Skills
+  | McpServers
   | JobDesk
 > = Layer.scoped(Conversations, make)

@@ -26,6 +26,7 @@ import {
 import { Home } from "../../services/operation/Home.js"
 import * as ProviderDefaults from "../../services/operation/ProviderDefaults.js"
 import * as DotEnv from "./DotEnv.js"
+import * as OutsideSettings from "./OutsideSettings.js"
 
 const known = new Map(all.map((key) => [key.path, key]))
 
@@ -258,7 +259,8 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
       orchestrators: value(keys.orchestrators),
       childTimeoutSeconds: value(keys.childTimeout),
       maxIterations: value(keys.childIterations),
-      defaultToolsets: value(keys.childToolsets)
+      defaultToolsets: value(keys.childToolsets),
+      inheritMcpToolsets: value(keys.childMcp)
     },
     approvals: {
       mode: value(keys.approvalMode),
@@ -389,7 +391,13 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
         ["api_server", value(keys.apiToolsets)] as const
       ].flatMap(([surface, named]) => (named === null ? [] : [[surface, named] as const]))
     ),
-    disabledToolsets: value(keys.disabledToolsets)
+    disabledToolsets: value(keys.disabledToolsets),
+    mcpServers: Object.entries(value(keys.mcpServers))
+      .filter(([, server]) => server.enabled !== false)
+      .map(([name, server]) => OutsideSettings.mcpServer(name, server, environment)),
+    webSearch: OutsideSettings.webSearch(value(keys.webSearch), value(keys.searxng), (name) =>
+      secret(environment, [name])
+    )
   }
 }
 

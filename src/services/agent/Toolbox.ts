@@ -41,6 +41,8 @@ export class ToolRegistry extends Context.Tag("hermes/agent/ToolRegistry")<
   ToolRegistry,
   {
     readonly add: (tools: ReadonlyArray<Tool>) => Effect.Effect<void>
+    /** Tools that are only known later, asked for whenever all are; one whose name is taken is left out. */
+    readonly follow: (tools: Effect.Effect<ReadonlyArray<Tool>>) => Effect.Effect<void>
     readonly all: Effect.Effect<ReadonlyArray<Tool>>
   }
 >() {}

@@ -57,6 +57,8 @@ export interface ToolsetRules {
   /** The ceiling of a delegate; empty takes terminal, file and web. */
   readonly delegates: ReadonlyArray<string>
   readonly maxSpawnDepth: number
+  /** Do helpers get the tools of MCP servers, whatever else they get? */
+  readonly inheritMcp: boolean
   /** May a helper be given the role of one that has helpers itself? */
   readonly orchestrators: boolean
   readonly cron: { readonly memory: boolean; readonly scheduling: boolean }
@@ -72,7 +74,8 @@ export class GivenRole extends Context.Reference<GivenRole>()("hermes/agent/Give
   defaultValue: (): "leaf" | "orchestrator" | null => null
 }) {}
 
-const isExternal = (toolset: string): boolean => toolset.startsWith("mcp")
+/** `mcp-server`; a job says `mcp` for all of them. */
+const isExternal = (toolset: string): boolean => /^mcp(-|$)/.test(toolset)
 
 /** Servers outside come along, unless the job picks among them or wants none (cron-delivery.md 3.5). */
 const isGranted = (toolset: string, granted: ReadonlyArray<string>): boolean =>
@@ -111,6 +114,7 @@ export const isOffered = (
   if (turn.depth === 0) return CronMarker.isCron(turn.marker) || isOnSurface(toolset, turn, rules)
   if (notForDelegates.includes(toolset)) return false
   if (toolset === "delegation" && role !== null && rules.orchestrators) return role === "orchestrator"
+  if (isExternal(toolset) && rules.inheritMcp) return true
   return (rules.delegates.length === 0 ? delegateDefault : rules.delegates).includes(toolset)
 }
 
@@ -120,6 +124,7 @@ export const rulesOf = (settings: SettingsShape): ToolsetRules => ({
   platforms: settings.platformToolsets,
   delegates: settings.delegation.defaultToolsets,
   maxSpawnDepth: settings.delegation.maxSpawnDepth,
+  inheritMcp: settings.delegation.inheritMcpToolsets,
   orchestrators: settings.delegation.orchestrators,
   cron: { memory: settings.cron.memory, scheduling: settings.cron.allowAgentScheduling }
 })

@@ -122,6 +122,13 @@ export const commands = [
     help: "how full the model's context is here",
     busy: "dispatch"
   },
+  {
+    name: "reload-mcp",
+    aliases: [],
+    usage: "/reload-mcp",
+    help: "reach the MCP servers anew and list their tools anew, for new conversations",
+    busy: "reject"
+  },
   { name: "usage", aliases: [], usage: "/usage", help: "tokens and cost, here and today", busy: "dispatch" },
   { name: "whoami", aliases: [], usage: "/whoami", help: "who you are to me", busy: "dispatch" },
   { name: "start", aliases: [], usage: "/start", help: "", busy: "dispatch", silent: true }

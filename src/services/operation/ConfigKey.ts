@@ -227,6 +227,37 @@ const QuickCommands = expecting(
   "commands such as {standup: {type: alias, target: Say what I did yesterday}}"
 )
 
+const WebSearchProvider = expecting(
+  Schema.transform(
+    Schema.Union(Schema.Literal("auto", "brave", "tavily", "searxng", "off"), Schema.Literal(false)),
+    Schema.Literal("auto", "brave", "tavily", "searxng", "off"),
+    { strict: true, decode: (name) => (name === false ? "off" : name), encode: (name) => name }
+  ),
+  "auto, brave, tavily, searxng or off"
+)
+const Declared = Schema.Record({
+  key: Schema.NonEmptyString,
+  value: Schema.Union(Schema.String, Schema.Number, Schema.Boolean)
+})
+const McpServers = expecting(
+  Schema.Record({
+    key: Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9_-]{1,40}$/)),
+    value: Schema.Struct({
+      enabled: Schema.optional(Schema.Boolean),
+      command: Schema.optional(Schema.NonEmptyString),
+      args: Schema.optional(Schema.Array(Schema.Union(Schema.String, Schema.Number))),
+      env: Schema.optional(Declared),
+      cwd: Schema.optional(Schema.NonEmptyString),
+      url: Schema.optional(Schema.String.pipe(Schema.filter((url) => /^https?:/.test(url) && URL.canParse(url)))),
+      headers: Schema.optional(Declared),
+      connect_timeout: Schema.optional(Schema.Number.pipe(Schema.between(1, 600))),
+      timeout: Schema.optional(Schema.Number.pipe(Schema.between(1, 400))),
+      trusted_tools: Schema.optional(Schema.Array(Schema.String))
+    }).pipe(Schema.filter(({ command, url }) => (command === undefined) !== (url === undefined)))
+  }),
+  "servers by name, each with a command or a url, such as {files: {command: npx, args: [-y, a-server]}}"
+)
+
 const HomeChannel = expecting(
   Schema.NullOr(
     Schema.Union(
@@ -546,6 +577,36 @@ export const keys = {
     doc: "toolsets that helpers get",
     example: "[terminal, file]"
   }),
+  childMcp: key({
+    path: "delegation.inherit_mcp_toolsets",
+    schema: Switch,
+    fallback: true,
+    refused: false,
+    doc: "do helpers get the tools of MCP servers too?",
+    example: "true"
+  }),
+  mcpServers: key({
+    path: "mcp_servers",
+    schema: McpServers,
+    fallback: {},
+    doc: 'MCP servers by name: {command, args?, env?, cwd?} or {url, headers?}, and timeout?, connect_timeout? in seconds, enabled?, trusted_tools? that run unasked (["*"]: all); ${NAME} in env, args and headers is taken from .env'
+  }),
+  webSearch: key({
+    path: "web.search_provider",
+    schema: WebSearchProvider,
+    fallback: "auto",
+    refused: "off",
+    doc: "who searches the web: auto (whichever has its key in .env: BRAVE_API_KEY, TAVILY_API_KEY), brave, tavily, searxng or off",
+    example: "auto"
+  }),
+  searxng: key({
+    path: "web.searxng_url",
+    env: "SEARXNG_URL",
+    schema: Text,
+    fallback: null,
+    doc: "a SearXNG server of yours that answers with JSON; it is searched with when it is set",
+    example: "http://127.0.0.1:8888"
+  }),
   approvalMode: key({
     path: "approvals.mode",
     schema: ApprovalMode,
@@ -618,7 +679,7 @@ export const keys = {
     path: "security.allow_private_urls",
     schema: Switch,
     fallback: false,
-    doc: "may monitors fetch from this machine and its own network: true or false",
+    doc: "may monitors and the web tools fetch from this machine and its own network: true or false",
     example: "false"
   }),
   mediaDirectories: key({

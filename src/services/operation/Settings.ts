@@ -4,6 +4,8 @@ import type { ChannelOverrides } from "./ChannelOverride.js"
 import type { LongTurnRules } from "../conversation/LongTurn.js"
 import type { QuietHours } from "./QuietHours.js"
 import type { Price } from "../agent/Price.js"
+import type { ServerSettings } from "../mcp/McpServers.js"
+import type { SearchProvider } from "../web/WebSearch.js"
 
 export const BusyMode = Schema.Literal("interrupt", "queue", "steer")
 export type BusyMode = typeof BusyMode.Type
@@ -111,6 +113,8 @@ export interface SettingsShape {
     readonly childTimeoutSeconds: number
     readonly maxIterations: number
     readonly defaultToolsets: ReadonlyArray<string>
+    /** Helpers get the tools of MCP servers besides. */
+    readonly inheritMcpToolsets: boolean
   }
   readonly approvals: {
     readonly mode: "manual" | "smart" | "off"
@@ -214,6 +218,10 @@ export interface SettingsShape {
   /** Toolsets of a surface, where the owner named them. */
   readonly platformToolsets: { readonly [surface: string]: ReadonlyArray<string> }
   readonly disabledToolsets: ReadonlyArray<string>
+  /** Servers outside that offer tools. */
+  readonly mcpServers: ReadonlyArray<ServerSettings>
+  /** Who searches the web; null: nobody. */
+  readonly webSearch: SearchProvider | null
 }
 
 export class Settings extends Context.Tag("hermes/operation/Settings")<Settings, SettingsShape>() {}

@@ -41,7 +41,8 @@ describe("never, in any spelling", () => {
     ["config", "config set approvals.mode off"],
     ["config", "config set security.approval.transport x"],
     ["config", "config set platforms.telegram.allowed_users 1"],
-    ["config", "config set command_allowlist x"]
+    ["config", "config set command_allowlist x"],
+    ["config", "config set mcp_servers.x.command sh"]
   ] as const)
     it.each(spellings("hermes", rest))(`${rule}: %j`, (command) => {
       expect(scan(command)).toBe(rule)

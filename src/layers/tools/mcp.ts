@@ -1,0 +1,74 @@
+/** The tools of MCP servers, as `mcp__server__tool` in the toolset `mcp-server` (gateway.md 8.3). */
+import { Effect, Layer, Schema } from "effect"
+import * as Turn from "../../fibers/Turn.js"
+import * as Tool from "../../services/agent/Tool.js"
+import { ToolRegistry } from "../../services/agent/Toolbox.js"
+import type { Approvals } from "../../services/approval/Approval.js"
+import { allow, ask } from "../../services/approval/CommandJudge.js"
+import { Redactor } from "../../services/delivery/Redactor.js"
+import { McpServers, type ServerTool } from "../../services/mcp/McpServers.js"
+import * as Message from "../../services/mcp/Message.js"
+import { readable } from "../../services/shell/Output.js"
+import * as Gate from "./Gate.js"
+
+/** Characters of a result. */
+const longestResult = 1_000_000
+
+const Arguments = Schema.parseJson(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
+const decode = Schema.decode(Arguments)
+const text = (args: string): string => (args.trim() === "" ? "{}" : args)
+
+/** What only reads, or what its owner trusts, runs unasked. */
+const verdictOf = ({ name, readOnly, server }: ServerTool) =>
+  readOnly || server.trusted.includes("*") || server.trusted.includes(name)
+    ? allow
+    : ask("mcp", `may change something through the MCP server ${server.name}, with its tool ${name}`)
+
+/** The first of a name only: two tools that a model could not tell apart are one. */
+const distinct = (tools: ReadonlyArray<ServerTool>): ReadonlyArray<readonly [string, ServerTool]> => [
+  ...new Map(tools.toReversed().map((tool) => [Message.toolName(tool.server.name, tool.name), tool] as const))
+]
+
+export const layer: Layer.Layer<never, never, ToolRegistry | McpServers | Approvals | Redactor> = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const registry = yield* ToolRegistry
+    const servers = yield* McpServers
+    const redactor = yield* Redactor
+    const gate = yield* Gate.make
+
+    const call = (tool: ServerTool, args: { readonly [name: string]: unknown }) =>
+      Effect.gen(function* () {
+        const result = yield* servers.call(tool.server.name, tool.name, args)
+        const said = readable(redactor.text(Message.textOf(result)))
+        const told = said.length <= longestResult ? said : `${said.slice(0, longestResult)}\n[… cut off here]`
+        return result.isError === true
+          ? yield* new Tool.ToolFailure({ text: told || "the tool failed and did not say why" })
+          : told || "[nothing was answered]"
+      }).pipe(
+        Effect.mapError((error) =>
+          error._tag === "ToolFailure" ? error : new Tool.ToolFailure({ text: redactor.text(error.message) })
+        )
+      )
+
+    const offered = (name: string, tool: ServerTool): Tool.Tool => ({
+      name,
+      toolset: `mcp-${tool.server.name}`,
+      gated: true,
+      deadline: "batch",
+      definition: { name, description: tool.description, parameters: tool.parameters },
+      parallelism: () => (tool.readOnly ? { _tag: "Safe" } : { _tag: "Never" }),
+      preview: (args) => `${tool.name} ${args}`,
+      call: (args, context) =>
+        Effect.gen(function* () {
+          yield* Turn.current
+          const decoded = yield* decode(text(args))
+          const subject = `${tool.server.name}: ${tool.name} ${JSON.stringify(decoded, null, 2)}`
+          return yield* gate.pass({ tool: name, subject, verdict: verdictOf(tool) }, context)(call(tool, decoded))
+        })
+    })
+
+    yield* registry.follow(
+      Effect.map(servers.tools, (tools) => distinct(tools).map(([name, tool]) => offered(name, tool)))
+    )
+  })
+)

@@ -1,0 +1,37 @@
+// A server as servers go wrong: it says what is no message, ends when asked to, keeps silent, and answers nonsense.
+import { createInterface } from "node:readline"
+
+const say = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`)
+const tool = (name, hints = { readOnlyHint: true }) => ({ name, inputSchema: { type: "object" }, annotations: hints })
+process.stdout.write("Starting up...\n{not json\n[1, 2\n\u0000\u0001\n")
+if (process.argv[2] === "mute") setInterval(() => {}, 1_000)
+else if (process.argv[2] === "flood") setInterval(() => process.stdout.write("x".repeat(1 << 20)), 1)
+else
+  createInterface({ input: process.stdin }).on("line", (line) => {
+    const { id, method, params } = JSON.parse(line)
+    if (method === "initialize") {
+      say({
+        id,
+        result: {
+          protocolVersion: "2025-06-18",
+          capabilities: { tools: {} },
+          serverInfo: { name: "bad", version: "0" }
+        }
+      })
+      say({ id: "q", method: "sampling/createMessage", params: {} })
+    }
+    if (method === "tools/list") {
+      const first = params.cursor === undefined
+      say({
+        id,
+        result: first
+          ? { tools: ["die", "hang", "pid"].map((name) => tool(name)), nextCursor: "2" }
+          : { tools: [tool("odd"), tool("change", {})] }
+      })
+    }
+    if (method !== "tools/call") return
+    if (params.name === "die") process.exit(3)
+    if (params.name === "pid" || params.name === "change")
+      say({ id, result: { content: [{ type: "text", text: `pid ${process.pid}` }] } })
+    if (params.name === "odd") say({ id, result: { content: "nonsense" } })
+  })
