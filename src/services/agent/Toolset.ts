@@ -74,7 +74,7 @@ export class GivenRole extends Context.Reference<GivenRole>()("hermes/agent/Give
   defaultValue: (): "leaf" | "orchestrator" | null => null
 }) {}
 
-/** `mcp-server`; a job says `mcp` for all of them. */
+/** `mcp-` and the server's name. */
 const isExternal = (toolset: string): boolean => /^mcp(-|$)/.test(toolset)
 
 /** Servers outside come along, unless the job picks among them or wants none (cron-delivery.md 3.5). */
@@ -114,7 +114,7 @@ export const isOffered = (
   if (turn.depth === 0) return CronMarker.isCron(turn.marker) || isOnSurface(toolset, turn, rules)
   if (notForDelegates.includes(toolset)) return false
   if (toolset === "delegation" && role !== null && rules.orchestrators) return role === "orchestrator"
-  if (isExternal(toolset) && rules.inheritMcp) return true
+  if (isExternal(toolset) && rules.inheritMcp) return granted === null || isGranted(toolset, granted)
   return (rules.delegates.length === 0 ? delegateDefault : rules.delegates).includes(toolset)
 }
 

@@ -22,10 +22,9 @@ test("approvals, security, allowlists and where things are sent are the owner's,
     "fallback_providers",
     "gateway.allow_all_users",
     "gateway.allowed_users",
+    "mcp_servers",
     "media.allow_dirs",
     "media.transcription_base_url",
-    "mcp_servers",
-    "web.searxng_url",
     "model.base_url",
     "platforms.api_server.allowed_hosts",
     "platforms.api_server.host",
@@ -40,6 +39,7 @@ test("approvals, security, allowlists and where things are sent are the owner's,
     "security.allow_private_urls",
     "security.anything",
     "terminal.env_passthrough",
-    "unauthorized_dm_behavior"
+    "unauthorized_dm_behavior",
+    "web.searxng_url"
   ])
 })
