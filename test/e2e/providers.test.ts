@@ -44,6 +44,7 @@ const primary = (request: ModelServer.ModelServerRequest): ModelServer.ModelServ
   if (words === "limited")
     return ModelServer.refuses(429, { message: `slow down, ${bearer(request)}`, retryAfterSeconds: 3 })
   if (words === "one key is bad" && bearer(request) === one) return ModelServer.refuses(401, { message: `bad ${one}` })
+  if (words === "empty") return ModelServer.says("")
   if (words === "unauthorized" || words === "nobody") return ModelServer.refuses(401, { message: "no such key" })
   return ModelServer.says(`primary heard ${words}`)
 }
@@ -77,6 +78,7 @@ describe("a provider that refuses", () => {
         expect(yield* asked("and now", /heard and now/)).toBe("primary heard and now")
         expect(yield* asked("one key is bad", /heard one key/)).toBe("primary heard one key is bad")
         expect((yield* model.requests).slice(2).map(bearer)).toEqual([one, one, two])
+        expect(yield* asked("empty", /heard empty/)).toContain(note)
         expect(yield* asked("unauthorized", /heard unauthorized/)).toContain(note)
 
         const refused = yield* asked("nobody", /couldn't process/)

@@ -326,6 +326,7 @@ const make = Effect.gen(function* () {
     let malformedAnswers = 0
     let unknownAnswers = 0
     let brokenAnswers = 0
+    let passed = false
     let lastText = ""
 
     while (modelCalls < task.maxTurns) {
@@ -358,6 +359,12 @@ const make = Effect.gen(function* () {
         if (spoken.text.trim() !== "")
           return end(spoken.text, spoken.finishReason === "length" ? "truncated" : "answered")
         if (emptyAnswers++ < maxEmptyRetries) continue
+        if (!passed && (yield* model.pass)) {
+          passed = true
+          emptyAnswers = 0
+          yield* Effect.logWarning("a model says nothing and the next backend is asked")
+          continue
+        }
         return end(lastText, lastText === "" ? "empty" : "answered")
       }
 

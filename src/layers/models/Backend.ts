@@ -53,6 +53,12 @@ export const missing = (backend: ModelBackend): string | null => {
   return backend.model.trim() === "" ? "Set HERMES_MODEL (model.name) to the name of the model." : null
 }
 
+/** The backend with each of its keys. */
+export const withEachKey = (backend: ModelBackend): ReadonlyArray<ModelBackend> => [
+  backend,
+  ...(backend.spareKeys ?? []).map((apiKey) => ({ ...backend, apiKey }))
+]
+
 const modelName = (backend: ModelBackend): string => (backend.model === "" ? backend.provider : backend.model)
 
 /** A module that is a chunk of its own. */

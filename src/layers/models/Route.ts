@@ -241,6 +241,12 @@ export const make = (
         })
 
       return {
+        pass: Effect.flatMap(begin, ({ index }) =>
+          Effect.flatMap(cooling, (left) => {
+            const next = seats.findIndex((seat, other) => seat.link > at(index).link && left[other] === 0)
+            return next === -1 ? Effect.succeed(false) : Effect.as(Ref.set(held, next), true)
+          })
+        ),
         contextWindow: Effect.map(begin, ({ index }) => at(index).service.contextWindow),
         speak: (request, hear) =>
           Effect.flatMap(begin, (attempt) => tell(request, hear, attempt)).pipe(
@@ -281,12 +287,6 @@ const distinct = (primary: ModelBackend, fallbacks: ReadonlyArray<ModelBackend>)
       !sameBackend(primary, fallback) && !fallbacks.slice(0, index).some((earlier) => sameBackend(earlier, fallback))
   )
 
-/** The backend with each of its keys. */
-const withEachKey = (backend: ModelBackend): ReadonlyArray<ModelBackend> => [
-  backend,
-  ...(backend.spareKeys ?? []).map((apiKey) => ({ ...backend, apiKey }))
-]
-
 const over = (
   limits: ModelLimits,
   settings: typeof Settings.Service,
@@ -297,7 +297,7 @@ const over = (
     const cooldowns = yield* Cooldowns.Cooldowns
     const seats = new Map<ModelBackendService, string>()
     const link = (backend: ModelBackend) =>
-      Effect.forEach(withEachKey(backend), (model) =>
+      Effect.forEach(Backend.withEachKey(backend), (model) =>
         Effect.tap(Backend.make({ backend: model, limits, timezone: settings.timezone }), (service) =>
           Effect.sync(() => void seats.set(service, cooldowns.seatOf(model)))
         )

@@ -1,19 +1,25 @@
 /** Checks that ask others: does the model answer, whose is the bot? */
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { Effect, Layer } from "effect"
+import { withEachKey } from "../../layers/models/Backend.js"
 import * as Trial from "../../layers/models/Trial.js"
 import * as Checkup from "../../layers/node/Checkup.js"
 import * as Ids from "../../layers/node/Ids.js"
 import * as Account from "../../layers/telegram/Account.js"
 import * as ModelProblem from "../../services/agent/ModelProblem.js"
-import type { SettingsShape } from "../../services/operation/Settings.js"
+import type { ModelBackend, SettingsShape } from "../../services/operation/Settings.js"
 
 const { fine, finding } = Checkup
 
-/** The configured model and its fallbacks, each asked one short question. */
+const named = (backend: ModelBackend, index: number) =>
+  withEachKey(backend).map((seat, key) => ({
+    backend: seat,
+    name: `${index === 0 ? "model" : `fallback ${index}`}${key === 0 ? "" : `, key ${key + 1}`}`
+  }))
+
+/** The configured model and its fallbacks, each asked one short question with each of its keys. */
 export const models = ({ model, fallbacks, timezone }: SettingsShape) =>
-  Effect.forEach([model, ...fallbacks], (backend, index) => {
-    const name = index === 0 ? "model" : `fallback ${index}`
+  Effect.forEach([model, ...fallbacks].flatMap(named), ({ backend, name }) => {
     const called = `${backend.provider}/${backend.model}`
     if (backend.provider === "offline")
       return Effect.succeed(fine(name, `${called}, the built-in assistant, which is no language model`))

@@ -128,6 +128,8 @@ export interface RouteOfTurn {
   readonly speak: (request: ModelRequest, hear: Hear) => Effect.Effect<void, ModelError>
   /** How many tokens the backend takes in that is asked next. */
   readonly contextWindow: Effect.Effect<number>
+  /** Leaves the backend that says nothing of use for the next one; false where there is none. */
+  readonly pass: Effect.Effect<boolean>
 }
 
 /** What `route` is for one turn. */
@@ -136,7 +138,8 @@ export const ofTurn = (route: typeof ModelRoute.Service): Effect.Effect<RouteOfT
   Effect.succeed({
     stream: route.stream,
     speak: (request, hear) => speak(route, request, hear),
-    contextWindow: Effect.succeed(route.contextWindow)
+    contextWindow: Effect.succeed(route.contextWindow),
+    pass: Effect.succeed(false)
   })
 
 /** Has a model answer, part by part, in the shortest way that it knows. */

@@ -102,6 +102,20 @@ describe("a turn", () => {
     })
   )
 
+  it.effect("leaves a backend that says nothing of use for the next one, as long as there is one", () =>
+    Effect.gen(function* () {
+      const backends = yield* Effect.forEach(["one", "two", "three"], (name) => key(name, ...always(say("ok"))))
+      const [one, two, three] = backends
+      if (one === undefined || two === undefined || three === undefined) return assert.fail()
+      const turn = yield* ofTurn(yield* Route.make([one, two], [three], { maxRetries: 0 }))
+      assert.strictEqual(yield* spoken(turn), "one")
+      assert.isTrue(yield* turn.pass)
+      assert.strictEqual(yield* spoken(turn), "three")
+      assert.isFalse(yield* turn.pass)
+      assert.isFalse(yield* (yield* ofTurn(yield* Route.make(one, [], { maxRetries: 0 }))).pass)
+    })
+  )
+
   it.effect("goes back when who took over fails", () =>
     Effect.gen(function* () {
       const first = yield* key("first", fail("overloaded"), ...always(say("ok")))
