@@ -56,9 +56,11 @@ export const layer = Layer.mergeAll(scheduling, Search.feeding, Retention.layer)
 )
 
 const health = Layer.unwrapEffect(
-  Effect.map(Effect.all([Jobs, ModelRoute, Database, Pause]), ([jobs, route, database, pause]) =>
+  Effect.map(Effect.all([Jobs, ModelRoute, Database, Pause, Settings]), ([jobs, route, database, pause, settings]) =>
     Health.layer({
       version,
+      timezone: settings.timezone,
+      workingDirectory: settings.terminal.workingDirectory,
       database: Effect.map(database.wrong, (error) => error?.message ?? null),
       model: Health.modelOf(route),
       jobs: Effect.catchAll(jobs.summary, (error) =>

@@ -16,6 +16,8 @@ export interface Facts {
   readonly model: Effect.Effect<ModelStatus>
   /** What is wrong with the database. */
   readonly database: Effect.Effect<string | null>
+  readonly timezone: string
+  readonly workingDirectory: string | null
 }
 
 /** How a model is, as the fact that the program gives. */
@@ -83,6 +85,8 @@ const make = (facts: Facts) =>
           model: yield* facts.model,
           database: yield* facts.database,
           platforms: yield* platforms,
+          timezone: facts.timezone,
+          workingDirectory: facts.workingDirectory,
           conversations: yield* conversations.views
         }
       }),

@@ -68,6 +68,9 @@ export const HealthDetail = Schema.Struct({
   /** What is wrong with the database; null while nothing is known to be. */
   database: Schema.NullOr(Schema.String),
   platforms: Schema.Array(PlatformStatus),
+  /** The person's time zone, and where the agent works. */
+  timezone: Schema.String,
+  workingDirectory: Schema.NullOr(Schema.String),
   conversations: Schema.Array(
     Schema.Struct({
       sessionKey: Schema.String,

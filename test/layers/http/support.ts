@@ -370,6 +370,8 @@ export const backstage = (changes: Partial<SettingsShape["apiServer"]> = {}) =>
   Layer.mergeAll(
     HealthLayer.layer({
       database: Effect.succeed(null),
+      timezone: "UTC",
+      workingDirectory: null,
       version: "1.2.3",
       jobs: Effect.succeed({ scheduled: 0, next: null }),
       paused: Effect.succeed(false),

@@ -26,6 +26,8 @@ const conversations = Layer.succeed(
 
 const health = HealthLayer.layer({
   database: Effect.succeed(null),
+  timezone: "UTC",
+  workingDirectory: null,
   version: "9.9.9",
   jobs: Effect.succeed({ scheduled: 3, next: 60_000 }),
   paused: Effect.succeed(true),

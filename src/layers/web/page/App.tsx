@@ -9,6 +9,8 @@ import type { Session } from "./gateway.js"
 import { MenuIcon, MoreIcon } from "./Icons.js"
 import { Jobs } from "./Jobs.js"
 import { Options } from "./Options.js"
+import { Overview } from "./Overview.js"
+import { Settings } from "./Settings.js"
 import * as place from "./place.js"
 import { sectionTitles, SessionList, titleOf } from "./SessionList.js"
 import { SignIn } from "./SignIn.js"
@@ -138,7 +140,22 @@ export const App = ({ store, desk }: { readonly store: Store; readonly desk: Des
           onSection={openSection}
         />
       </aside>
-      {section === "deliveries" ? (
+      {section === "overview" ? (
+        <main>
+          <Overview
+            ready={state.access === "in" && state.connection === "open"}
+            approvals={state.approvals}
+            sessions={state.sessions}
+            onAnswer={desk.answer}
+            onOpen={open}
+            onSection={openSection}
+          />
+        </main>
+      ) : section === "settings" ? (
+        <main>
+          <Settings health={state.health} />
+        </main>
+      ) : section === "deliveries" ? (
         <main>
           <Deliveries ready={state.access === "in"} />
         </main>
@@ -159,6 +176,7 @@ export const App = ({ store, desk }: { readonly store: Store; readonly desk: Des
             helpers={session?.endedAt === null ? behind(state.helpers, session.key) : []}
             onStopHelper={desk.stopHelper}
             onEarlier={desk.earlier}
+            onSetUp={state.health?.model.provider === "offline" ? () => openSection("settings") : null}
             onAnswer={async (id, approve, scope) => {
               focusComposer()
               await desk.answer(id, approve, scope)

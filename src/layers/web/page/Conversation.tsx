@@ -87,12 +87,20 @@ const BlockView = ({ asks, block, ...sending }: { readonly block: Block; readonl
   }
 }
 
-const Welcome = (): VNode => (
+const Welcome = ({ onSetUp }: { readonly onSetUp: (() => void) | null }): VNode => (
   <div class="welcome">
     <h2>What can I do for you?</h2>
     <p>
       Say <kbd>hello</kbd>, or <kbd>/help</kbd> for what I understand. I ask before I do what could do harm.
     </p>
+    {onSetUp === null ? null : (
+      <p>
+        No language model is set yet: the built-in assistant answers.{" "}
+        <button type="button" onClick={onSetUp}>
+          What to set up
+        </button>
+      </p>
+    )}
   </div>
 )
 
@@ -108,6 +116,8 @@ export const Conversation = (
     readonly helpers: ReadonlyArray<Helper>
     readonly onStopHelper: (id: string) => Promise<void>
     readonly onEarlier: () => Promise<void>
+    /** Null where nothing is missing. */
+    readonly onSetUp: (() => void) | null
     readonly onAnswer: (id: string, approve: boolean, scope: Scope) => Promise<void>
   } & Sending
 ): VNode => {
@@ -175,7 +185,7 @@ export const Conversation = (
             Earlier messages
           </button>
         ) : null}
-        {isEmpty && !props.loading ? <Welcome /> : null}
+        {isEmpty && !props.loading ? <Welcome onSetUp={props.onSetUp} /> : null}
         {props.blocks.map((block) => (
           <BlockView
             key={block.key}

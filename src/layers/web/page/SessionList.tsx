@@ -1,7 +1,7 @@
 import type { VNode } from "preact"
 import { useEffect, useState } from "preact/hooks"
 import type { SearchHit, Session } from "./gateway.js"
-import type { Section } from "./place.js"
+import { type Section, sections } from "./place.js"
 
 const when = (iso: string): string => {
   const date = new Date(iso)
@@ -34,8 +34,10 @@ const facts = (session: Session, working: boolean, asking: boolean): string => {
 }
 
 export const sectionTitles: { readonly [S in Section]: string } = {
+  overview: "Overview",
   jobs: "Jobs and reminders",
-  deliveries: "Messages sent"
+  deliveries: "Messages sent",
+  settings: "Settings"
 }
 
 /** Typing is over when nothing was typed for so long. */
@@ -132,7 +134,7 @@ export const SessionList = (props: {
       <button type="button" class="new" onClick={() => props.onOpen(null)}>
         New conversation
       </button>
-      {(["jobs", "deliveries"] as const).map((section) => (
+      {sections.map((section) => (
         <button
           key={section}
           type="button"

@@ -182,6 +182,7 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
     const approvals = openApprovals()
     const health = await quietly(() => gateway.health())
     if (health === null) return
+    dispatch({ type: "health", health })
     await Promise.all([loadSessions(), quietly(approvals), loadHelpers()])
     const first = hasPlace || state().current !== null ? null : await firstPlace()
     hasPlace = true

@@ -12,7 +12,8 @@ import type { Story as StoryView } from "../../../services/delivery/Explain.js"
 import type { SearchHitView } from "../../../services/api/SessionSearch.js"
 import type { MessageView, SessionView } from "../../../services/api/Sessions.js"
 import type { ActivityEvent } from "../../../services/operation/Activity.js"
-import type { HealthDetail } from "../../../services/operation/Health.js"
+import type { UsageReport } from "../../../services/api/Usage.js"
+import type { GatewayStatus, HealthDetail } from "../../../services/operation/Health.js"
 
 export type Attached = typeof AttachedView.Encoded
 export type SentFile = typeof FileView.Encoded
@@ -29,6 +30,8 @@ export type Delivery = typeof DeliveryView.Encoded
 export type Story = typeof StoryView.Encoded
 export type Target = typeof TargetView.Encoded
 export type Health = typeof HealthDetail.Encoded
+export type Status = typeof GatewayStatus.Encoded
+export type Usage = typeof UsageReport.Encoded
 export type Event = ActivityEvent
 
 /** What the gateway refused, in its own words. */
@@ -160,6 +163,11 @@ export const preview = (schedule: string, timezone: string): Promise<Preview> =>
 export const deliveries = (): Promise<ReadonlyArray<Delivery>> => call("GET", "/api/deliveries?limit=100")
 export const explain = (id: string): Promise<Story> => call("GET", `/api/explain/${encodeURIComponent(id)}`)
 export const targets = (): Promise<ReadonlyArray<Target>> => call("GET", "/api/targets")
+
+export const status = (): Promise<Status> => call("GET", "/api/status")
+export const usageToday = (): Promise<Usage> => call("GET", "/api/usage?by=day&days=1")
+export const pause = (): Promise<unknown> => call("POST", "/api/pause", { reason: null })
+export const unpause = (): Promise<unknown> => call("POST", "/api/unpause", {})
 
 export const health = (): Promise<Health> => call("GET", "/health/detailed")
 

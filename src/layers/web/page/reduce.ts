@@ -1,7 +1,7 @@
 /** What the page knows after each thing that happens. Pure, so that it can be tested without a page. */
 import { added, type SaidState, sent, unsent } from "./asides.js"
 import { begun, onEvent } from "./events.js"
-import type { Approval, Attached, Event, Helper, Session } from "./gateway.js"
+import type { Approval, Attached, Event, Health, Helper, Session } from "./gateway.js"
 import { initial, placeIn, sessionOfKey, type State } from "./state.js"
 import { type Page, paged } from "./transcript.js"
 import { isKnown } from "./turns.js"
@@ -29,6 +29,7 @@ export type Action =
   | { readonly type: "running"; readonly running: ReadonlyArray<Running>; readonly known: ReadonlyArray<string> }
   /** `known`: the questions that were thought to be open when they were asked for. */
   | { readonly type: "approvals"; readonly approvals: ReadonlyArray<Approval>; readonly known: ReadonlyArray<string> }
+  | { readonly type: "health"; readonly health: Health }
   | { readonly type: "helpers"; readonly helpers: ReadonlyArray<Helper> }
   | { readonly type: "said"; readonly id: string; readonly text: string; readonly files?: ReadonlyArray<Attached> }
   | { readonly type: "sending"; readonly id: string; readonly state: SaidState; readonly problem?: string }
@@ -144,6 +145,8 @@ export const reduce = (state: State, action: Action): State => {
       return running(state, action.running, action.known)
     case "approvals":
       return questions(state, action.approvals, action.known)
+    case "health":
+      return { ...state, health: action.health }
     case "helpers":
       return { ...state, helpers: action.helpers }
     case "said":

@@ -821,6 +821,55 @@ if (Stage.browserPath === null && !required) {
       )
 
       it(
+        "shows how it is on one page: what waits for an answer, pausing, the set-up; also on a phone and after a restart",
+        async () => {
+          const me = await enter()
+          await me.say("do sh -c 'touch made-on-it.txt'")
+          await me.question.waitFor()
+          await me.list.getByRole("button", { name: "Overview" }).click()
+          const view = me.page.locator(".overview")
+          await view.getByRole("region", { name: "Where it listens" }).getByText("connected").first().waitFor()
+          await picture(me.page, "overview")
+          await isAccessible(me.page)
+          await view.getByRole("button", { name: "Approve" }).focus()
+          await me.page.keyboard.press("Enter")
+          await view.getByText("Nothing is asked.").waitFor()
+          await view.getByRole("button", { name: "Pause everything new" }).focus()
+          await me.page.keyboard.press("Enter")
+          await view.getByText(/^Paused: nothing new begins/).waitFor()
+          await picture(me.page, "overview-paused")
+          await isAccessible(me.page)
+
+          // It comes back where it was, and the pause with it.
+          await gateway.stop()
+          await me.status.getByText("connection lost").waitFor()
+          gateway = await start(gateway.port)
+          await me.status.getByText("connected").waitFor({ timeout: 60_000 })
+          await me.page.getByRole("heading", { name: "Overview" }).waitFor()
+          await view.getByText("Nothing runs.").waitFor()
+          assert.strictEqual(await view.getByText("cannot be reached").count(), 0)
+          await me.page.setViewportSize({ width: 360, height: 640 })
+          const sideways = () =>
+            me.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+          assert.strictEqual(await sideways(), 0)
+          await picture(me.page, "overview-phone")
+          await view.getByRole("button", { name: "Go on" }).click()
+          await view.getByText(/^Paused/).waitFor({ state: "hidden" })
+
+          await me.page.getByRole("button", { name: "Conversations" }).click()
+          await me.list.getByRole("button", { name: "Settings" }).click()
+          await view.getByText("openai-compatible/loopback").waitFor()
+          await view.getByText("npx hermes setup", { exact: true }).waitFor()
+          assert.strictEqual(await sideways(), 0)
+          await picture(me.page, "settings-phone")
+          await isAccessible(me.page)
+          await me.page.setViewportSize({ width: 1100, height: 760 })
+          await picture(me.page, "settings")
+        },
+        patience
+      )
+
+      it(
         "shows every message that was sent, and tells the story of one, also on a phone",
         async () => {
           const me = await enter()
