@@ -1,4 +1,5 @@
 /** The tools of the agent; each layer adds its own to the registry. */
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { Layer } from "effect"
 import * as clarify from "../layers/tools/clarify.js"
 import * as cronjob from "../layers/tools/cronjob.js"
@@ -15,6 +16,8 @@ import * as sessionSearch from "../layers/tools/sessionSearch.js"
 import * as skills from "../layers/tools/skills.js"
 import * as terminal from "../layers/tools/terminal.js"
 import * as todo from "../layers/tools/todo.js"
+import * as webExtract from "../layers/tools/webExtract.js"
+import * as webSearch from "../layers/tools/webSearch.js"
 import * as writeFile from "../layers/tools/writeFile.js"
 
 export const tools = Layer.mergeAll(
@@ -33,5 +36,7 @@ export const tools = Layer.mergeAll(
   sendMessage.layer,
   delegateTask.layer,
   cronjob.layer,
-  mcp.layer
+  mcp.layer,
+  webExtract.layer,
+  webSearch.layer.pipe(Layer.provide(FetchHttpClient.layer))
 )

@@ -1,5 +1,5 @@
 /** One GET to an address that a model may have chosen: every address that its name resolves to is looked at, at each redirect, and only that one is connected to. */
-import { Effect, Schema } from "effect"
+import { Context, Effect, Schema } from "effect"
 import { lookup } from "node:dns"
 import * as http from "node:http"
 import * as https from "node:https"
@@ -26,15 +26,28 @@ export interface Bounds {
   readonly allowPrivate: boolean
 }
 
+/** Who says which addresses a name has; asked once for each connection, and what it says is what is connected to. */
+export class Resolver extends Context.Reference<Resolver>()("hermes/node/GuardedGet/Resolver", {
+  defaultValue: (): typeof lookup => lookup
+}) {}
+
+/** A page, and where it came from after all redirects. */
+export interface Page {
+  readonly url: string
+  /** As the server said, with its parameters; empty where it said nothing. */
+  readonly contentType: string
+  readonly body: Buffer
+}
+
 const mostRedirects = 5
 
 const portOf = (url: URL): number => Number(url.port === "" ? (url.protocol === "https:" ? 443 : 80) : url.port)
 
 /** Resolves a name, and gives an address only when it may be connected to. */
 const guarded =
-  (port: number, bounds: Bounds): LookupFunction =>
+  (port: number, bounds: Bounds, resolve: typeof lookup): LookupFunction =>
   (name, options, callback) => {
-    lookup(name, { ...options, all: true }, (error, addresses) => {
+    resolve(name, { ...options, all: true }, (error, addresses) => {
       if (error !== null) return callback(error, "", 0)
       const refused = addresses
         .map(({ address }) => PublicAddress.refusal(address, { ...bounds, port }))
@@ -49,6 +62,7 @@ const guarded =
 interface Answer {
   readonly status: number
   readonly location: string | null
+  readonly contentType: string
   readonly body: Buffer
 }
 
@@ -58,11 +72,16 @@ const once = (url: URL, bounds: Bounds): Effect.Effect<Answer, GetFailed> => {
   const refused = isIP(host) === 0 ? null : PublicAddress.refusal(host, { ...bounds, port: portOf(url) })
   if (url.protocol !== "http:" && url.protocol !== "https:") return failed("only http:// and https:// are looked at")
   if (refused !== null) return failed(refused)
+  return Effect.flatMap(Resolver, (resolve) => exchange(url, bounds, resolve))
+}
+
+const exchange = (url: URL, bounds: Bounds, resolve: typeof lookup): Effect.Effect<Answer, GetFailed> => {
+  const failed = (detail: string) => new GetFailed({ url: url.href, detail })
   return Effect.async<Answer, GetFailed>((resume) => {
     const options = {
-      lookup: guarded(portOf(url), bounds),
+      lookup: guarded(portOf(url), bounds, resolve),
       agent: false as const,
-      headers: { "user-agent": "hermes-effect", accept: "*/*" }
+      headers: { "user-agent": "hermes-effect", accept: "*/*", "accept-encoding": "identity" }
     }
     const request = (url.protocol === "https:" ? https : http).get(url, options, (response) => {
       const parts: Array<Buffer> = []
@@ -78,6 +97,7 @@ const once = (url: URL, bounds: Bounds): Effect.Effect<Answer, GetFailed> => {
           Effect.succeed({
             status: response.statusCode ?? 0,
             location: response.headers.location ?? null,
+            contentType: response.headers["content-type"] ?? "",
             body: Buffer.concat(parts)
           })
         )
@@ -88,7 +108,7 @@ const once = (url: URL, bounds: Bounds): Effect.Effect<Answer, GetFailed> => {
   })
 }
 
-const follow = (address: string, bounds: Bounds, left: number): Effect.Effect<Buffer, GetFailed> =>
+const follow = (address: string, bounds: Bounds, left: number): Effect.Effect<Page, GetFailed> =>
   Effect.gen(function* () {
     if (!URL.canParse(address)) return yield* new GetFailed({ url: address, detail: "is no address" })
     const url = new URL(address)
@@ -99,18 +119,22 @@ const follow = (address: string, bounds: Bounds, left: number): Effect.Effect<Bu
       return yield* follow(new URL(answer.location, url).href, bounds, left - 1)
     }
     return answer.status >= 200 && answer.status < 300
-      ? answer.body
+      ? { url: url.href, contentType: answer.contentType, body: answer.body }
       : yield* new GetFailed({ url: url.href, detail: `answered with status ${answer.status}` })
   })
 
-/** The body of the page, whole. */
-export const get = (url: string, bounds: Bounds): Effect.Effect<Buffer, GetFailed> =>
+/** The page, whole. */
+export const page = (url: string, bounds: Bounds): Effect.Effect<Page, GetFailed> =>
   follow(url, bounds, mostRedirects).pipe(
     Effect.timeoutFail({
       duration: bounds.millis,
       onTimeout: () => new GetFailed({ url, detail: `no whole answer within ${bounds.millis / 1_000} s` })
     })
   )
+
+/** The body of the page, whole. */
+export const get = (url: string, bounds: Bounds): Effect.Effect<Buffer, GetFailed> =>
+  Effect.map(page(url, bounds), ({ body }) => body)
 
 /** Whether the address could be fetched as far as its text tells: nothing is connected to. */
 export const mayTry = (address: string, bounds: Bounds): Effect.Effect<void, GetFailed> => {
