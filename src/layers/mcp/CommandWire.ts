@@ -71,7 +71,8 @@ export const open = (
     write = child.write
     yield* Turn.forkWorker(
       Effect.map(child.over, (why) => {
-        const complaint = readable(child.complaint()).trim().split("\n").slice(-3).join(" ")
+        const lines = readable(child.complaint()).trim().split("\n")
+        const complaint = lines.find((line) => /error/i.test(line)) ?? lines.at(-1) ?? ""
         exchange.end(complaint === "" ? why : `${why}: ${complaint.slice(-500)}`)
       })
     )

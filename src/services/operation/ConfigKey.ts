@@ -104,6 +104,7 @@ const Id = Schema.transform(Schema.Union(Schema.String, Schema.Number), Schema.S
   encode: (id) => id
 })
 const Ids = expecting(Schema.Array(Id), "a list of ids, such as [123456789]")
+const IdsOrNone = expecting(Schema.NullOr(Schema.Array(Id)), "a list of ids, such as [123456789]")
 const ZoneName = expecting(
   Schema.NullOr(Schema.String.pipe(Schema.filter((zone) => isZone(zone)))),
   "an IANA time zone such as Europe/Lisbon"
@@ -573,9 +574,9 @@ export const keys = {
   childToolsets: key({
     path: "delegation.default_toolsets",
     schema: Names,
-    fallback: ["terminal", "file"],
+    fallback: ["terminal", "file", "web"],
     doc: "toolsets that helpers get",
-    example: "[terminal, file]"
+    example: "[terminal, file, web]"
   }),
   childMcp: key({
     path: "delegation.inherit_mcp_toolsets",
@@ -589,7 +590,8 @@ export const keys = {
     path: "mcp_servers",
     schema: McpServers,
     fallback: {},
-    doc: 'MCP servers by name: {command, args?, env?, cwd?} or {url, headers?}, and timeout?, connect_timeout? in seconds, enabled?, trusted_tools? that run unasked (["*"]: all); ${NAME} in env, args and headers is taken from .env'
+    doc: 'MCP servers by name: {command, args?, env?, cwd?} or {url, headers?}, and timeout?, connect_timeout? in seconds, enabled?, trusted_tools? that run unasked (["*"]: all); ${NAME} in env, args and headers is taken from .env',
+    example: '{files: {command: npx, args: [-y, "@modelcontextprotocol/server-filesystem", /home/me/notes]}}'
   }),
   webSearch: key({
     path: "web.search_provider",
@@ -916,7 +918,7 @@ export const keys = {
   }),
   telegramAdmins: key({
     path: "platforms.telegram.extra.allow_admin_from",
-    schema: Schema.NullOr(Ids),
+    schema: IdsOrNone,
     fallback: null,
     refused: [],
     doc: "ids of those who may type every command in direct messages; unset: everybody may"
@@ -929,7 +931,7 @@ export const keys = {
   }),
   telegramGroupAdmins: key({
     path: "platforms.telegram.extra.group_allow_admin_from",
-    schema: Schema.NullOr(Ids),
+    schema: IdsOrNone,
     fallback: null,
     refused: [],
     doc: "the same for groups"

@@ -55,4 +55,26 @@ describe("what a turn is offered", () => {
     expect(names({ cron: { memory: false } }, cron, ["memory", "todo"])).toEqual(["todo"])
     expect(names({ delegation: { defaultToolsets: ["clarify", "memory", "todo"] } }, { depth: 1 })).toEqual(["todo"])
   })
+
+  it("has the tools of MCP servers, unless its job or its owner says otherwise", () => {
+    const servers = [{ toolset: "mcp-files" }, { toolset: "mcp-other" }]
+    const given = (
+      changes: Testing.Changes,
+      of: Parameters<typeof turn>[1] = {},
+      granted: ReadonlyArray<string> | null = null
+    ) =>
+      Toolset.offered(servers, turn("a", of), Toolset.rulesOf(Testing.settings("/home", changes)), granted).map(
+        ({ toolset }) => toolset
+      )
+    const both = ["mcp-files", "mcp-other"]
+    expect(given({})).toEqual(both)
+    expect(given({}, on("webhook"))).toEqual([])
+    expect(given({}, cron, ["terminal"])).toEqual(both)
+    expect(given({}, cron, ["terminal", "mcp-files"])).toEqual(["mcp-files"])
+    expect(given({}, cron, ["no_mcp"])).toEqual([])
+    expect(given({}, { depth: 1 })).toEqual(both)
+    expect(given({}, { depth: 1 }, ["no_mcp"])).toEqual([])
+    expect(given({ delegation: { inheritMcpToolsets: false } }, { depth: 1 })).toEqual([])
+    expect(given({ disabledToolsets: ["mcp-other"] }, { depth: 1 })).toEqual(["mcp-files"])
+  })
 })
