@@ -119,9 +119,8 @@ export const make = (inbox: typeof Inbox.Service) =>
           const session = yield* sessionOf(entry)
           if (session === null) return nothingYet
           if (yield* compaction.isRunning(session.id)) return new SessionCompacting({ sessionId: session.id }).message
-          const rows = yield* transcript.load(session.id)
-          const last = rows.findLast(({ message }) => message._tag === "user" || message._tag === "summary")
-          return last?.message._tag === "user" ? null : new NothingToRewind({ sessionId: session.id }).message
+          if (yield* transcript.canRewind(session.id)) return null
+          return new NothingToRewind({ sessionId: session.id }).message
         }).pipe(Effect.catchAll((error) => Effect.succeed(error.message)))
     } satisfies SessionCommands
   })

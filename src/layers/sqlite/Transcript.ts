@@ -1,3 +1,4 @@
+import type { SqlClient } from "@effect/sql"
 import { Clock, Effect, Layer, type ParseResult, Schema } from "effect"
 import type { SessionId } from "../../services/session/Session.js"
 import {
@@ -132,6 +133,19 @@ const Standing = Rows.first(Schema.Struct({ count: Schema.Number, sum: Schema.Nu
 
 const Persons = Rows.all(Schema.Struct({ position: Schema.Number, text: Schema.String }))
 
+/** The newest live messages of persons that no summary has taken in. What came into the conversation by itself is a row of the same role. */
+const personsOf = (sql: SqlClient.SqlClient, sessionId: string, limit: number) =>
+  Effect.gen(function* () {
+    const live = sql`session_id = ${sessionId} AND active = 1`
+    const [summary] = yield* Persons(sql`SELECT coalesce(position, id) AS position, text FROM messages
+      WHERE ${live} AND role = 'summary' ORDER BY 1 DESC LIMIT 1`)
+    return yield* Persons(sql`SELECT id AS position, text FROM messages AS m
+      WHERE ${live} AND role = 'user' AND id > ${summary?.position ?? 0}
+        AND NOT EXISTS (SELECT 1 FROM turns AS t JOIN inbound_events AS e ON e.id = t.inbox_id
+          WHERE t.id = m.turn_id AND e.event ->> 'internal' IS NOT NULL)
+      ORDER BY id DESC LIMIT ${limit}`)
+  })
+
 const make = Effect.gen(function* () {
   const database = yield* Database
   const memory = makeTranscriptMemory()
@@ -158,19 +172,18 @@ const make = Effect.gen(function* () {
         const sql = yield* Transaction
         const now = yield* Clock.currentTimeMillis
         if (yield* isLeased(sql, sessionId, now)) return yield* new SessionCompacting({ sessionId })
-        const live = sql`session_id = ${sessionId} AND active = 1`
-        const [summary] = yield* Persons(sql`SELECT coalesce(position, id) AS position, text FROM messages
-          WHERE ${live} AND role = 'summary' ORDER BY 1 DESC LIMIT 1`)
-        const persons = yield* Persons(sql`SELECT id AS position, text FROM messages
-          WHERE ${live} AND role = 'user' AND id > ${summary?.position ?? 0} ORDER BY id DESC LIMIT ${Math.max(1, turns)}`)
-        const from = persons.at(-1)
+        const from = (yield* personsOf(sql, sessionId, Math.max(1, turns))).at(-1)
         if (from === undefined) return yield* new NothingToRewind({ sessionId })
         const gone = yield* sql`UPDATE messages SET active = 0
-          WHERE ${live} AND coalesce(position, id) >= ${from.position} RETURNING id`
+          WHERE session_id = ${sessionId} AND active = 1 AND coalesce(position, id) >= ${from.position} RETURNING id`
         yield* sql`UPDATE sessions SET message_count = max(0, message_count - ${gone.length}), last_activity_at = ${now}
           WHERE id = ${sessionId}`
         return { text: from.text, rows: gone.length }
       }),
+    canRewind: (sessionId) =>
+      database.read("transcript.rewindable", (sql) =>
+        Effect.map(personsOf(sql, sessionId, 1), (persons) => persons.length > 0)
+      ),
     load: (sessionId: SessionId) =>
       database.read("transcript.load", (sql) => {
         /** Live rows after `id`. */

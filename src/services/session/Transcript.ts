@@ -88,6 +88,8 @@ export class Transcript extends Context.Tag("hermes/session/Transcript")<
      * no more, nor shown or found (state-agent.md 2.5). A number beyond the beginning goes to the beginning.
      */
     readonly rewind: (sessionId: SessionId, turns: number) => Step<Rewound, SessionCompacting | NothingToRewind>
+    /** Is there a message of a person that `rewind` would take back? */
+    readonly canRewind: (sessionId: SessionId) => Effect.Effect<boolean, StateError>
     /** The live rows in order. */
     readonly load: (sessionId: SessionId) => Effect.Effect<ReadonlyArray<StoredMessage>, StateError>
     /** Rows for people, newest last: the last `limit` before `beforeId`, or the first `limit` after `afterId`. */

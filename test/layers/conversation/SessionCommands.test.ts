@@ -5,6 +5,7 @@ import type { ModelRequest } from "../../../src/services/agent/ModelRoute.js"
 import * as SummaryText from "../../../src/services/session/SummaryText.js"
 import { SessionStore } from "../../../src/services/session/SessionStore.js"
 import { Transcript } from "../../../src/services/session/Transcript.js"
+import { Database, Transaction } from "../../../src/services/state/Database.js"
 import * as Testing from "../../../src/testing/index.js"
 
 const only = Effect.map(Testing.AdapterInMemory, (adapters) => adapters.only)
@@ -36,6 +37,40 @@ const talk = (words: ReadonlyArray<string>) =>
 const small = { compression: { protectFirst: 1, protectLast: 2 } }
 
 describe("session commands", () => {
+  it.scopedLive("/undo and /retry mean what a person said, not what came into the conversation by itself", () =>
+    Effect.gen(function* () {
+      yield* talk(["one", "two"])
+      const database = yield* Database
+      yield* database.write(
+        "test",
+        Effect.flatMap(
+          Transaction,
+          (
+            sql
+          ) => sql`UPDATE inbound_events SET event = json_set(event, '$.internal', json('{"kind":"process","id":"p"}'))
+            WHERE event LIKE '%two%'`
+        )
+      )
+      yield* say("/retry")
+      yield* heard("to: one", 2)
+      expect((yield* live).filter((row) => row.startsWith("user"))).toEqual(["user: one"])
+      yield* talk(["three"])
+      yield* database.write(
+        "test",
+        Effect.flatMap(
+          Transaction,
+          (
+            sql
+          ) => sql`UPDATE inbound_events SET event = json_set(event, '$.internal', json('{"kind":"process","id":"q"}'))
+            WHERE event LIKE '%three%'`
+        )
+      )
+      yield* say("/undo")
+      yield* heard('"one"')
+      expect(yield* live).toEqual([])
+    }).pipe(Effect.provide(Testing.gateway({ model })))
+  )
+
   it.scopedLive("/undo takes the last message back, /retry answers it again, and neither touches what was before", () =>
     Effect.gen(function* () {
       yield* talk(["one", "two"])
