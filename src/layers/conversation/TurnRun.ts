@@ -22,6 +22,7 @@ import { SessionStore } from "../../services/session/SessionStore.js"
 import { isShared } from "../../services/session/SessionKey.js"
 import { Transcript } from "../../services/session/Transcript.js"
 import { Database, type Step } from "../../services/state/Database.js"
+import { Milestone } from "../../services/operation/Milestone.js"
 import type { StateError } from "../../services/state/StateError.js"
 
 /** Why a turn is being interrupted: a person's wish settles it, a shutdown leaves it to be resumed. */
@@ -72,6 +73,7 @@ export const make = Effect.gen(function* () {
   const inbox = yield* Inbox
   const transcript = yield* Transcript
   const delivery = yield* Delivery
+  const milestone = yield* Milestone
   const activity = yield* Activity
   const approvals = yield* Approvals
   const sessions = yield* SessionStore
@@ -200,6 +202,7 @@ export const make = Effect.gen(function* () {
               replyToPerson: true,
               ...(started === null ? {} : { grown: started })
             })
+      yield* milestone.reach("reply.before")
       const stored = yield* database.write(
         "turn.answer",
         Effect.gen(function* () {
@@ -217,6 +220,7 @@ export const make = Effect.gen(function* () {
         }),
         "transcript"
       )
+      yield* milestone.reach("reply.written")
       yield* task.spoken
       const at = yield* Clock.currentTimeMillis
       yield* activity.publish({

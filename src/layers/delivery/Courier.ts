@@ -9,6 +9,7 @@ import type { Delivered } from "../../services/delivery/Delivery.js"
 import type { MediaFiles } from "../../services/delivery/MediaFiles.js"
 import { type DeliveryRow, Outbox } from "../../services/delivery/Outbox.js"
 import type { Step } from "../../services/state/Database.js"
+import { Milestone } from "../../services/operation/Milestone.js"
 import * as SteadyTime from "../../services/operation/SteadyTime.js"
 import type { StateError } from "../../services/state/StateError.js"
 import type { Holds } from "./Holds.js"
@@ -77,6 +78,7 @@ export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Serv
     const outbox = yield* Outbox
     const registry = yield* AdapterRegistry
     const lanes = yield* Lanes.make(laneCapacity)
+    const milestone = yield* Milestone
     const bounded = makeBounded(yield* Deadlines.make)
 
     const apart = <A, E>(self: Effect.Effect<A, E>): Effect.Effect<Turn.TurnFiber<A, E>> =>
@@ -119,10 +121,17 @@ export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Serv
       along: Step<void> | undefined
     ): Effect.Effect<ReadonlyArray<DeliveryRow>, StateError> =>
       Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(restore(carry(row, rest.length === 0 ? buttons : [])), (outcome) => {
-          if (!stops(row, outcome)) return settleAll([row], () => outcome, rest.length === 0 ? along : undefined)
-          if (outcome._tag === "Sent") return settleAll([row], () => outcome, along)
-          return settleAll([row, ...rest], (part) => (part === row ? outcome : afterwards(outcome, row)), along)
+        Effect.gen(function* () {
+          yield* milestone.reach("send.before")
+          const outcome = yield* restore(carry(row, rest.length === 0 ? buttons : []))
+          yield* milestone.reach("send.answered")
+          const settled = yield* !stops(row, outcome)
+            ? settleAll([row], () => outcome, rest.length === 0 ? along : undefined)
+            : outcome._tag === "Sent"
+              ? settleAll([row], () => outcome, along)
+              : settleAll([row, ...rest], (part) => (part === row ? outcome : afterwards(outcome, row)), along)
+          yield* milestone.reach("send.settled")
+          return settled
         })
       )
 

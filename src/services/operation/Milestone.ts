@@ -1,6 +1,6 @@
 import { Context, Effect } from "effect"
 
-/** A moment in the life of a run after which something has, or has not, become true. */
+/** A moment in the life of a run or a message after which something has, or has not, become true. */
 export type MilestoneName =
   | "claim.before"
   | "claim.inside"
@@ -13,6 +13,11 @@ export type MilestoneName =
   | "delivery.settled"
   | "record.inside"
   | "record.after"
+  | "reply.before"
+  | "reply.written"
+  | "send.before"
+  | "send.answered"
+  | "send.settled"
 
 /** Where a test may end the process, to see what the next one finds. In the program that people run it does nothing. */
 export class Milestone extends Context.Reference<Milestone>()("hermes/operation/Milestone", {
