@@ -32,6 +32,9 @@ const steps = (before: number) => {
     (sql: SqlClient.SqlClient) => sql`DELETE FROM approvals WHERE id IN (
       SELECT id FROM approvals WHERE id < ${olderThan("approval")} AND asked_at < ${before} AND state <> 'open'
         ORDER BY id LIMIT ${rowsAtOnce}) RETURNING 1`,
+    (sql: SqlClient.SqlClient) => sql`DELETE FROM clarifications WHERE id IN (
+      SELECT id FROM clarifications WHERE id < ${olderThan("call")} AND asked_at < ${before} AND state <> 'open'
+        ORDER BY id LIMIT ${rowsAtOnce}) RETURNING 1`,
     (sql: SqlClient.SqlClient) => sql`DELETE FROM deliveries WHERE id IN (
       SELECT id FROM deliveries AS d WHERE id < ${olderThan("delivery")} AND settled_at < ${before}
         AND state IN ('sent', 'failed', 'suppressed', 'unknown')

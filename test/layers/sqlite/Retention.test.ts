@@ -25,13 +25,14 @@ const lived = (options: { readonly pinned?: boolean; readonly open?: boolean } =
     const database = yield* Database
     const now = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
     const id = yield* ids.next("session")
-    const [event, turn, child, delivery, again, approval] = [
+    const [event, turn, child, delivery, again, approval, question] = [
       yield* ids.next("event"),
       yield* ids.next("turn"),
       yield* ids.next("turn"),
       yield* ids.next("delivery"),
       yield* ids.next("delivery"),
-      yield* ids.next("approval")
+      yield* ids.next("approval"),
+      yield* ids.next("call")
     ]
     const ended = options.open === true ? null : now
     yield* database.write(
@@ -52,6 +53,8 @@ const lived = (options: { readonly pinned?: boolean; readonly open?: boolean } =
         yield* sql`INSERT INTO tool_calls (turn_id, position, call_id, tool, state) VALUES (${turn}, 0, 'c', 'terminal', 'settled')`
         yield* sql`INSERT INTO approvals (id, session_key, turn_id, call_id, tool, subject, reasons, state, asked_at, expires_at)
           VALUES (${approval}, 'k', ${turn}, 'c', 'terminal', 'x', '[]', ${ended === null ? "open" : "denied"}, ${now}, ${now})`
+        yield* sql`INSERT INTO clarifications (id, session_key, turn_id, call_id, question, choices, several, state, asked_at, expires_at)
+          VALUES (${question}, 'k', ${turn}, 'c', 'which?', '[]', 0, ${ended === null ? "open" : "expired"}, ${now}, ${now})`
         for (const [one, of] of [
           [delivery, null],
           [again, delivery]
@@ -60,14 +63,15 @@ const lived = (options: { readonly pinned?: boolean; readonly open?: boolean } =
             VALUES (${one}, 'turn', ${turn}, 'telegram', '1', 0, 1, 'x', 'origin', ${ended === null ? "sending" : "sent"}, ${of}, 1, 0, ${now}, ${ended})`
       })
     )
-    return { id, ids: [id, event, turn, child, delivery, again, approval] }
+    return { id, ids: [id, event, turn, child, delivery, again, approval, question] }
   })
 
 const left = Effect.flatMap(Database, (database) =>
   database.read("test", (sql) =>
     Effect.map(
       sql<{ id: string }>`SELECT id FROM sessions UNION ALL SELECT id FROM inbound_events UNION ALL SELECT id FROM turns
-        UNION ALL SELECT id FROM approvals UNION ALL SELECT id FROM deliveries`,
+        UNION ALL SELECT id FROM approvals UNION ALL SELECT id FROM deliveries
+        UNION ALL SELECT id FROM clarifications`,
       (rows) => new Set(rows.map(({ id }) => id))
     )
   )
