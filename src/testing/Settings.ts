@@ -16,7 +16,7 @@ export const defaults = (home: string): SettingsShape => ({
   profile: "default",
   model: { provider: "scripted", model: "script", baseUrl: null, apiKey: null, contextWindow: 200_000 },
   fallbacks: [],
-  agent: { maxTurns: 100, turnTimeoutSeconds: 1_800, apiMaxRetries: 3 },
+  agent: { maxTurns: 100, turnTimeoutSeconds: 1_800, apiMaxRetries: 3, autoRecoveryCycles: 0 },
   notices: {
     quietHours: null,
     longTurn: { heartbeatMillis: 180_000, stallMillis: 300_000, warningMillis: 900_000, inactiveMillis: 1_800_000 }

@@ -26,6 +26,14 @@ import { type ModelLimits, standard } from "./Limits.js"
 /** So long is the configured backend left alone once nobody in its chain has answered. */
 const exhaustedMillis = 60_000
 
+/** Waits before the whole chain is asked again (state-agent.md 3.5). */
+const recoveryWaits = [15_000, 30_000]
+const longestRecoveryWait = 60_000
+
+/** Did somebody fail who will be back soon? An address where nobody listens is none, and a silence has cost its time already. */
+const isPassing = (failures: ReadonlyArray<ModelError>): boolean =>
+  failures.some(({ reason }) => reason === "overloaded" || reason === "server_error")
+
 /** A backend with one of its keys. */
 interface Seat {
   readonly service: ModelBackendService
@@ -40,6 +48,8 @@ interface Attempt {
   readonly index: number
   /** Retries of this seat before. */
   readonly retries: number
+  /** How often the whole chain was used up before. */
+  readonly cycles: number
   /** Seats that have failed in this call. */
   readonly tried: ReadonlySet<number>
   /** What the backends before this one failed with. */
@@ -74,6 +84,8 @@ export type Link = ModelBackendService | ReadonlyArray<ModelBackendService>
 
 export interface RouteOptions {
   readonly maxRetries: number
+  /** How often the whole chain is gone through again after an outage that passes; none when left out. */
+  readonly recoveryCycles?: number
   /** Known to other routes too; a route has its own where none are given. */
   readonly cooldowns?: typeof Cooldowns.Cooldowns.Service
   /** What a service's cooldown is known by. */
@@ -164,6 +176,7 @@ export const make = (
               : "a model call failed and the next backend is asked"
           ).pipe(Effect.annotateLogs(facts(attempt, error)))
           return Option.some({
+            ...attempt,
             index: next,
             retries: 0,
             tried: new Set([...attempt.tried, attempt.index]),
@@ -193,14 +206,30 @@ export const make = (
     const over = (held: Ref.Ref<number | null>) => {
       const begin = Effect.map(
         Effect.flatMap(Ref.get(held), (index) => (index === null ? start : Effect.succeed(index))),
-        (index): Attempt => ({ index, retries: 0, tried: new Set(), failures: [] })
+        (index): Attempt => ({ index, retries: 0, cycles: 0, tried: new Set(), failures: [] })
       )
+
+      /** From the start, after a while. */
+      const again = ({ cycles }: Attempt): Effect.Effect<Attempt> =>
+        Effect.gen(function* () {
+          const wait = recoveryWaits[cycles] ?? longestRecoveryWait
+          yield* Effect.logWarning("no model answers; all are asked again later").pipe(
+            Effect.annotateLogs({ waitMillis: wait })
+          )
+          yield* Effect.sleep(wait)
+          const index = yield* start
+          yield* Ref.set(held, index)
+          return { index, retries: 0, cycles: cycles + 1, tried: new Set<number>(), failures: [] }
+        })
 
       const next = (attempt: Attempt, error: ModelError): Effect.Effect<Attempt, ModelError> =>
         Effect.flatMap(
           after(attempt, error),
           Option.match({
-            onNone: () => Effect.fail(exhausted(attempt.failures, error, options.skipped ?? [])),
+            onNone: () =>
+              isPassing([...attempt.failures, error]) && attempt.cycles < (options.recoveryCycles ?? 0)
+                ? again(attempt)
+                : Effect.fail(exhausted(attempt.failures, error, options.skipped ?? [])),
             onSome: (then) =>
               then.index === attempt.index ? Effect.succeed(then) : Effect.as(Ref.set(held, then.index), then)
           })
@@ -315,6 +344,7 @@ const over = (
       )
     return yield* make(yield* link(primary), yield* Effect.forEach(usable, link), {
       maxRetries: settings.agent.apiMaxRetries,
+      recoveryCycles: settings.agent.autoRecoveryCycles,
       cooldowns,
       seatOf: (service) => seats.get(service),
       skipped

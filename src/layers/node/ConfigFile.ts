@@ -213,7 +213,8 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
     agent: {
       maxTurns: value(keys.maxTurns),
       turnTimeoutSeconds: value(keys.turnTimeout),
-      apiMaxRetries: value(keys.apiRetries)
+      apiMaxRetries: value(keys.apiRetries),
+      autoRecoveryCycles: value(keys.recoveryCycles)
     },
     notices: {
       quietHours: value(keys.quietHours),

@@ -344,6 +344,13 @@ export const keys = {
     doc: "how often a failed model call is tried again",
     example: "3"
   }),
+  recoveryCycles: key({
+    path: "agent.auto_recovery_cycles",
+    schema: Retries,
+    fallback: 5,
+    doc: "how often all models are asked again, after 15 to 60 s each, while one is overloaded or has errors of its own",
+    example: "5"
+  }),
   dailyUsd: key({
     path: "limits.daily_usd",
     schema: Dollars,

@@ -83,7 +83,12 @@ export interface SettingsShape {
   readonly profile: string
   readonly model: ModelBackend
   readonly fallbacks: ReadonlyArray<ModelBackend>
-  readonly agent: { readonly maxTurns: number; readonly turnTimeoutSeconds: number; readonly apiMaxRetries: number }
+  readonly agent: {
+    readonly maxTurns: number
+    readonly turnTimeoutSeconds: number
+    readonly apiMaxRetries: number
+    readonly autoRecoveryCycles: number
+  }
   /** Dollars and tokens a day, of everything or of one job; null: no limit (contract §3). */
   readonly limits: {
     readonly dailyUsd: number | null

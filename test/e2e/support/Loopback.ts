@@ -30,6 +30,7 @@ approvals:
   mode: off
 agent:
   api_max_retries: 1
+  auto_recovery_cycles: 0
 platforms:
   telegram:
     allow_all_users: true

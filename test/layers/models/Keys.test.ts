@@ -87,6 +87,29 @@ describe("a further key of the same backend", () => {
   )
 })
 
+describe("an outage that passes", () => {
+  const took = (reason: ModelErrorReason, failures: number, recoveryCycles: number) =>
+    Effect.gen(function* () {
+      const first = yield* key("first", ...Array.from({ length: failures }, () => fail(reason)), say("ok"))
+      const route = yield* Route.make(first, [], { maxRetries: 0, recoveryCycles })
+      const answer = yield* Effect.fork(Effect.either(spoken(route)))
+      let seconds = 0
+      for (; (yield* answer.poll)._tag === "None" && seconds < 600; seconds += 15) yield* TestClock.adjust("15 seconds")
+      return [(yield* answer)._tag, seconds, (yield* first.requests).length] as const
+    })
+
+  it.effect("is waited for: 15, 30 and then 60 s, as often as the settings say and no longer", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* took("overloaded", 3, 5), ["Right", 105, 4])
+      assert.deepStrictEqual(yield* took("server_error", 5, 5), ["Right", 225, 6])
+      assert.deepStrictEqual(yield* took("server_error", 6, 5), ["Left", 225, 6])
+      assert.deepStrictEqual((yield* took("overloaded", 6, 0))[0], "Left")
+      for (const reason of ["auth", "rate_limit", "transport", "timeout"] as const)
+        assert.deepStrictEqual((yield* took(reason, 6, 5))[2], 1, reason)
+    })
+  )
+})
+
 describe("a turn", () => {
   it.effect("stays with who took over; the next one begins with the configured backend", () =>
     Effect.gen(function* () {
