@@ -1,15 +1,19 @@
 /** The web tools through the whole gateway in memory, against a server of this machine under a name that is resolved to it. */
+import * as HttpClient from "@effect/platform/HttpClient"
+import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import { afterAll, beforeAll, describe, expect, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer, Redacted } from "effect"
 import * as http from "node:http"
 import type { AddressInfo } from "node:net"
 import * as Turn from "../../../src/fibers/Turn.js"
 import * as GuardedGet from "../../../src/layers/node/GuardedGet.js"
+import * as ToolRegistryLayer from "../../../src/layers/agent/ToolRegistry.js"
 import * as HtmlText from "../../../src/layers/tools/web/HtmlText.js"
-import { Toolbox } from "../../../src/services/agent/Toolbox.js"
+import * as WebSearch from "../../../src/layers/tools/webSearch.js"
+import { Toolbox, ToolRegistry } from "../../../src/services/agent/Toolbox.js"
 import type { SearchProvider } from "../../../src/services/web/WebSearch.js"
 import * as Testing from "../../../src/testing/index.js"
-import { turn } from "../support/hands.js"
+import { redactor, settingsLayer, turn } from "../support/hands.js"
 
 let served: {
   readonly [path: string]: { readonly type?: string; readonly body?: string | Buffer; readonly to?: string }
@@ -200,6 +204,43 @@ describe("web_search", () => {
         served = {}
         expect((yield* call("web_search", { query: "x" })).text).toContain("status 404")
       }).pipe(Effect.provide(gateway(false, { _tag: "searxng", url: `http://127.0.0.1:${port}/` })))
+    })
+  )
+
+  it.effect("asks Brave and Tavily as each wants it, and shows no key", () =>
+    Effect.gen(function* () {
+      const found = [{ title: "Tea", url: "https://tea.example/", description: "of <strong>tea</strong>" }]
+      const answers = { brave: { web: { results: found } }, tavily: { results: found } }
+      for (const name of ["brave", "tavily"] as const) {
+        const sent: Array<string> = []
+        const client = HttpClient.make((request, url) => {
+          sent.push(`${request.method} ${url.href} ${JSON.stringify(request.headers)}`)
+          const answer = new Response(JSON.stringify(answers[name]))
+          return Effect.succeed(HttpClientResponse.fromWeb(request, answer))
+        })
+        const text = yield* Effect.flatMap(ToolRegistry, (registry) =>
+          Effect.flatMap(registry.all, ([tool]) =>
+            tool === undefined
+              ? Effect.succeed("no tool")
+              : tool.call('{"query":"tea"}', { callId: "c", waiting: Effect.void, started: Effect.void })
+          )
+        ).pipe(
+          Turn.enter(turn("a")),
+          Effect.provide(
+            WebSearch.layer.pipe(
+              Layer.provideMerge(ToolRegistryLayer.layer),
+              Layer.provide(Layer.succeed(HttpClient.HttpClient, client)),
+              Layer.provide(settingsLayer("/home", { webSearch: { _tag: name, apiKey: Redacted.make("the-key") } })),
+              Layer.provide(redactor)
+            )
+          )
+        )
+        expect(text).toContain("1. Tea\n   https://tea.example/\n   of tea")
+        expect(text).not.toContain("the-key")
+        expect(sent.length).toBe(1)
+        expect(sent[0]).toContain(name === "brave" ? "GET https://api.search.brave.com" : "POST https://api.tavily.com")
+        expect(sent[0]).toContain("the-key")
+      }
     })
   )
 })
