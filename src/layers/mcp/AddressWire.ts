@@ -95,7 +95,8 @@ export const open = (
         if (response.status < 200 || response.status >= 300)
           return yield* exchange.failed(`answered with status ${response.status}`)
         conversation = response.headers["mcp-session-id"] ?? conversation
-        yield* read(response)
+        // Taken, and nothing to say: such an answer need not even have a body.
+        if (response.status !== 202 && response.status !== 204) yield* read(response)
       }).pipe(
         Effect.scoped,
         Effect.mapError((error) => (error._tag === "McpFailed" ? error : gone(`is not reached: ${error.message}`)))

@@ -1,20 +1,24 @@
 /** MCP servers through the whole gateway in memory: the public ones as they are, and one that does everything wrong. */
+import * as HttpClient from "@effect/platform/HttpClient"
+import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import { describe, expect, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber, TestClock } from "effect"
 import { spawn } from "node:child_process"
 import { mkdtempSync, realpathSync, writeFileSync } from "node:fs"
+import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import path from "node:path"
 import { fileURLToPath } from "node:url"
 import * as CronMarker from "../../../src/fibers/CronMarker.js"
 import * as Turn from "../../../src/fibers/Turn.js"
+import * as Conversation from "../../../src/layers/mcp/Conversation.js"
 import { mcpServer, type WrittenServer } from "../../../src/layers/node/OutsideSettings.js"
 import * as ProcessTable from "../../../src/layers/node/process/ProcessTable.js"
 import { Toolbox } from "../../../src/services/agent/Toolbox.js"
 import { Approvals } from "../../../src/services/approval/Approval.js"
 import { McpServers } from "../../../src/services/mcp/McpServers.js"
 import * as Testing from "../../../src/testing/index.js"
-import { turn } from "../support/hands.js"
+import { ambient, turn } from "../support/hands.js"
 
 const folder = realpathSync(mkdtempSync(path.join(tmpdir(), "mcp-")))
 writeFileSync(path.join(folder, "notes.txt"), "from a file")
@@ -128,7 +132,12 @@ describe("the public MCP servers, as they are", () => {
     "answer over streamable HTTP too, before and after their restart",
     () =>
       Effect.gen(function* () {
-        const port = "38471"
+        const port = yield* Effect.async<string>((resume) => {
+          const probe = createServer().listen(0, "127.0.0.1", () => {
+            const address = probe.address()
+            probe.close(() => resume(Effect.succeed(String(typeof address === "object" ? address?.port : 0))))
+          })
+        })
         const start = Effect.acquireRelease(
           Effect.async<ReturnType<typeof spawn>>((resume) => {
             const { args = [], command = "" } = publicServer("everything", "streamableHttp")
@@ -218,6 +227,44 @@ describe("a server that goes wrong", () => {
       const pid = Number(text.replace("pid ", ""))
       expect(pid).toBeGreaterThan(1)
       expect((yield* ProcessTable.list).some((entry) => entry.pid === pid)).toBe(false)
+    })
+  )
+
+  it.scoped("is asked for a sign of life each three minutes, and given up without one", () =>
+    Effect.gen(function* () {
+      let pings = 0
+      const client = HttpClient.make((request) => {
+        const body = request.body._tag === "Uint8Array" ? new TextDecoder().decode(request.body.body) : "{}"
+        const { id, method } = JSON.parse(body)
+        if (method === "ping" && ++pings === 2) return Effect.never
+        const result = { protocolVersion: "2025-06-18", capabilities: {} }
+        const answer =
+          id === undefined
+            ? new Response(null, { status: 202 })
+            : new Response(JSON.stringify({ jsonrpc: "2.0", id, result }))
+        return Effect.succeed(HttpClientResponse.fromWeb(request, answer))
+      })
+      const place = { home: folder, directory: folder, token: "t" }
+      const conversation = yield* Conversation.open(
+        mcpServer("far", { url: "http://far.example/mcp" }, {}),
+        place
+      ).pipe(Effect.provideService(HttpClient.HttpClient, client), Effect.provide(ambient()))
+      const over = yield* Effect.fork(conversation.over)
+      const pass = (seconds: number) =>
+        Effect.zipRight(
+          TestClock.adjust(`${seconds} seconds`),
+          Effect.promise(() => new Promise(setImmediate))
+        )
+      yield* pass(179)
+      expect(pings).toBe(0)
+      yield* pass(1)
+      expect(pings).toBe(1)
+      yield* pass(180)
+      expect(pings).toBe(2)
+      yield* pass(29)
+      expect(over.unsafePoll()).toBe(null)
+      yield* pass(1)
+      expect(yield* Fiber.join(over)).toBe("did not answer within 30 s")
     })
   )
 })
