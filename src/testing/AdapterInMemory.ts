@@ -36,7 +36,7 @@ export class AdapterInMemory extends Context.Tag("hermes/testing/AdapterInMemory
       AdapterInMemory,
       Effect.gen(function* () {
         const only = yield* InMemoryAdapter.make(first)
-        const rest = yield* Effect.forEach(others, InMemoryAdapter.make)
+        const rest = yield* Effect.forEach(others, (profile) => InMemoryAdapter.make(profile))
         const all = new Map([only, ...rest].map((adapter) => [adapter.profile.platform, adapter]))
         return {
           only,

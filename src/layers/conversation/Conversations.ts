@@ -65,23 +65,29 @@ const make = Effect.gen(function* () {
     progress: yield* Progress.make
   }
   const actors = new Map<string, Actor.Actor>()
+  const loops = new Map<Actor.Actor, Turn.TurnFiber<void>>()
   const runner = yield* Turn.workerRunner<never>()
+  // Added before any turn's, so it runs after theirs: what a turn tells its actor at its end is still heard.
+  yield* Effect.addFinalizer(() => Effect.forEach(loops.values(), Turn.interrupt, { discard: true }))
+
+  const retire = (actor: Actor.Actor): void => {
+    actors.delete(actor.key)
+    loops.delete(actor)
+  }
 
   const actorOf = (key: SessionKey): Effect.Effect<Actor.Actor> =>
     Effect.suspend(() => {
       const known = actors.get(key)
       if (known !== undefined) return Effect.succeed(known)
-      return Effect.flatMap(
-        Actor.make(key, services, (actor) => actors.delete(actor.key)),
-        (made) =>
-          Effect.sync(() => {
-            // Another fiber may have made one while this one was being built.
-            const raced = actors.get(key)
-            if (raced !== undefined) return raced
-            actors.set(key, made)
-            runner.fork(made.loop)
-            return made
-          })
+      return Effect.flatMap(Actor.make(key, services, retire), (made) =>
+        Effect.sync(() => {
+          // Another fiber may have made one while this one was being built.
+          const raced = actors.get(key)
+          if (raced !== undefined) return raced
+          actors.set(key, made)
+          loops.set(made, runner.fork(made.loop))
+          return made
+        })
       )
     })
 

@@ -123,9 +123,22 @@ const remembered = 20_000
 const hits = (fault: Fault, kind: Sent["kind"], chatId: string): boolean =>
   (fault.on === "both" || fault.on === kind) && (fault.chatId === null || fault.chatId === chatId)
 
-/** Connected at once and until the scope closes; registered under the profile's platform. */
+/** What the platform itself remembers: it outlives the programs that talk to it. */
+export interface Memory {
+  readonly messages: Map<string, Posted>
+  readonly places: Map<string, Place>
+  lastId: number
+}
+
+export const freshMemory = (): Memory => ({ messages: new Map(), places: new Map(), lastId: 0 })
+
+/**
+ * Connected at once and until the scope closes; registered under the profile's platform. Given the memory of an earlier
+ * one, it is the same platform, to which another program connects.
+ */
 export const make = (
-  profile: Profile
+  profile: Profile,
+  memory: Memory = freshMemory()
 ): Effect.Effect<InMemoryAdapter, never, Admission | AdapterRegistry | Scope.Scope> =>
   Effect.gen(function* () {
     const admission = yield* Admission
@@ -133,13 +146,11 @@ export const make = (
     const sent = yield* Recording.make(show)
     const state = yield* Ref.make<AdapterState>({ _tag: "Connected" })
     const faults = yield* Ref.make<ReadonlyArray<Fault>>([])
-    const messages = new Map<string, Posted>()
-    const places = new Map<string, Place>()
+    const { messages, places } = memory
     const typed: Array<Address> = []
     const reacted: Array<Reacted> = []
     const opened: Array<{ readonly chatId: string; readonly threadId: string; readonly name: string }> = []
-    let lastId = 0
-    const nextId = (): string => profile.messageId(++lastId)
+    const nextId = (): string => profile.messageId(++memory.lastId)
 
     const takeFault = (kind: Sent["kind"], chatId: string): Effect.Effect<Fault | null> =>
       Ref.modify(faults, (all) => {

@@ -1,0 +1,35 @@
+/** Who talks where: six chats on three platforms, two of them with several people. */
+import { type Person, type Place, profiles } from "../../src/testing/AdapterInMemory.js"
+
+export interface Chat {
+  readonly platform: keyof typeof profiles
+  readonly place: Place
+  readonly people: ReadonlyArray<Person>
+}
+
+const chat = (platform: keyof typeof profiles, at: "dm" | "group", n: number, people: ReadonlyArray<number>): Chat => ({
+  platform,
+  place: profiles[platform][at](n),
+  people: people.map((person) => profiles[platform].person(person))
+})
+
+export const chats: ReadonlyArray<Chat> = [
+  chat("telegram", "dm", 1, [1]),
+  chat("telegram", "group", 2, [1, 2, 3]),
+  chat("slack", "dm", 3, [3]),
+  chat("slack", "group", 4, [3, 4]),
+  chat("discord", "dm", 5, [5]),
+  chat("discord", "group", 6, [5, 6])
+]
+
+export const chatOf = (n: number): Chat => {
+  const found = chats[n % chats.length]
+  if (found === undefined) throw new Error("there are no chats")
+  return found
+}
+
+export const personOf = (chat: Chat, n: number): Person => {
+  const found = chat.people[n % chat.people.length]
+  if (found === undefined) throw new Error("nobody is in that chat")
+  return found
+}

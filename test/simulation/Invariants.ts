@@ -1,0 +1,339 @@
+/** What holds in every world, whatever happens in it: read from its rows and from what its platforms were asked for. */
+import { Effect } from "effect"
+import * as Field from "../../src/fibers/Field.js"
+import { chatOf } from "./Cast.js"
+import * as Model from "./Model.js"
+import { numbersIn } from "./Model.js"
+import type { Order, Telling } from "./Telling.js"
+import type { Act, World } from "./World.js"
+
+type Wrong = ReadonlyArray<string>
+
+const grouped = <A, K>(all: ReadonlyArray<A>, key: (one: A) => K): ReadonlyMap<K, ReadonlyArray<A>> => {
+  const groups = new Map<K, Array<A>>()
+  for (const one of all) groups.set(key(one), [...(groups.get(key(one)) ?? []), one])
+  return groups
+}
+
+const each = <A>(all: Iterable<A>, wrong: (one: A) => string | null): Wrong =>
+  [...all].flatMap((one) => {
+    const found = wrong(one)
+    return found === null ? [] : [found]
+  })
+
+/** May what is said for an order stand in that chat? Where it was asked, or where it told the agent to write. */
+const mayStand = (order: Order, act: Act): boolean =>
+  (act.platform === order.chat.platform && act.address.chatId === order.chat.place.chatId) ||
+  (order.verb === "send" &&
+    act.text.includes(`word of #${order.number}`) &&
+    act.address.chatId === chatOf(order.argument).place.chatId)
+
+/** Identity: whatever is sent carries who asked for it, or nobody; never somebody else. */
+const identity = (orders: ReadonlyMap<number, Order>, acts: ReadonlyArray<Act>): Wrong =>
+  acts.flatMap((act) =>
+    each(numbersIn(act.text), (number) => {
+      const order = orders.get(number)
+      if (order === undefined) return `identity: #${number} was sent and nobody had asked for it`
+      if (!mayStand(order, act))
+        return `delivery: what #${number} of ${order.chat.place.chatId} said went to ${act.platform} ${act.address.chatId}: ${act.text.slice(0, 60)}`
+      const user = Field.valueOrNull(act.facts.identity.userId)
+      if (user !== null && user !== order.userId)
+        return `identity: #${number} of ${order.userId} was sent as ${user}: ${act.text.slice(0, 60)}`
+      const isRun = act.text.includes(`job of #${number}`)
+      if (user !== null && isRun) return `identity: the job of #${number} was sent as its live user ${user}`
+      if (
+        act.text.includes("helper of") &&
+        act.facts.identity.sessionKey._tag === "Value" &&
+        act.facts.marker._tag === "Unset"
+      )
+        return `marker: a helper of #${number} has lost its marker`
+      if (user !== null && act.facts.marker._tag === "Cron")
+        return `marker: #${number} was sent as ${user} by a marked run`
+      return null
+    })
+  )
+
+interface TurnRow {
+  readonly id: string
+  readonly parent: string | null
+  readonly identity: string
+  readonly marker: string
+  readonly origin: string
+  readonly depth: number
+  readonly inbox: string | null
+  readonly state: string
+}
+
+const chatIn = (origin: string): string =>
+  JSON.stringify([...origin.matchAll(/"(?:platform|chatId|threadId)":(?:"[^"]*"|null)/g)].map(([text]) => text))
+
+const cronIn = (marker: string): string => JSON.stringify(JSON.parse(marker))
+
+/** Marker and origin of a helper are its parent's; nothing loses its marker on the way down. */
+const descent = (turns: ReadonlyArray<TurnRow>): Wrong => {
+  const byId = new Map(turns.map((turn) => [turn.id, turn]))
+  return each(turns, (turn) => {
+    const parent = turn.parent === null ? undefined : byId.get(turn.parent)
+    if (parent === undefined) return null
+    if (cronIn(parent.marker) !== cronIn(turn.marker)) return `marker: ${turn.id} has another marker than its parent`
+    if (chatIn(parent.origin) !== chatIn(turn.origin)) return `identity: ${turn.id} answers elsewhere than its parent`
+    return null
+  })
+}
+
+interface EventRow {
+  readonly id: string
+  readonly sequence: number
+  readonly key: string
+  readonly message: string | null
+  readonly chat: string
+  readonly state: string
+  readonly turn: string | null
+  readonly event: string
+}
+
+interface ToldRow {
+  readonly session: string
+  readonly turn: string | null
+  readonly text: string
+  readonly user: string | null
+  readonly id: number
+}
+
+/** A turn is its event's author's, and what it wrote down carries that person's numbers. */
+const authors = (telling: Telling, turns: ReadonlyArray<TurnRow>, told: ReadonlyArray<ToldRow>): Wrong => {
+  const byId = new Map(turns.map((turn) => [turn.id, turn]))
+  return each(told, ({ text, turn: id }) => {
+    const turn = id === null ? undefined : byId.get(id)
+    if (turn === undefined || cronIn(turn.marker).includes('"Cron"') || turn.depth > 0) return null
+    const [number] = numbersIn(text)
+    const order = number === undefined ? undefined : telling.orders.get(number)
+    if (order === undefined) return null
+    return turn.identity.includes(`"${order.userId}"`)
+      ? null
+      : `identity: #${number} of ${order.userId} ran in a turn of somebody else`
+  })
+}
+
+interface DeliveryRow {
+  readonly id: string
+  readonly kind: string
+  readonly cause: string
+  readonly platform: string
+  readonly chat: string
+  readonly part: number
+  readonly state: string
+  readonly messageId: string | null
+  readonly reason: string | null
+  readonly resendOf: string | null
+  readonly text: string
+  readonly attempts: number
+}
+
+/** What is settled names its proof or its reason; a second row is the marked copy of one in doubt. */
+const accounts = (rows: ReadonlyArray<DeliveryRow>): Wrong => {
+  const seen = new Map<string, DeliveryRow>()
+  return each(rows, (row) => {
+    if (row.state === "sent" && row.messageId === null) return `delivery: ${row.id} is sent without a proof`
+    if (["failed", "unknown", "suppressed"].includes(row.state) && row.reason === null)
+      return `delivery: ${row.id} is ${row.state} without a reason`
+    const key = JSON.stringify([row.kind, row.cause, row.platform, row.chat, row.part, row.resendOf === null])
+    if (seen.has(key)) return `delivery: ${row.kind} ${row.cause} is there twice`
+    seen.set(key, row)
+    return null
+  })
+}
+
+/** What stands on a platform: nothing twice but a marked copy, nothing that no row is about. */
+const postings = (rows: ReadonlyArray<DeliveryRow>, acts: ReadonlyArray<Act>): Wrong => {
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  const posted = new Map<string, number>()
+  for (const act of acts)
+    if (act.kind === "send" && act.deliveryId !== null && act.platformMessageId !== null)
+      posted.set(act.deliveryId, (posted.get(act.deliveryId) ?? 0) + 1)
+  return [
+    ...each(posted, ([id, times]) => {
+      const row = byId.get(id)
+      if (row === undefined) return `delivery: ${id} was posted and there is no row about it`
+      return times > 1 && !row.text.includes("many words")
+        ? `delivery: ${id} was posted ${times} times: ${row.text.slice(0, 60)}`
+        : null
+    }),
+    ...each(rows, (row) =>
+      row.state === "sent" && !posted.has(row.id) && row.resendOf === null
+        ? `delivery: ${row.id} is sent and nothing was posted: ${row.text.slice(0, 60)}`
+        : null
+    )
+  ]
+}
+
+interface OccurrenceRow {
+  readonly job: number
+  readonly name: string
+  readonly at: number
+  readonly last: number
+  readonly count: number
+  readonly state: string
+}
+
+/** Every instant that the schedule asked for is in exactly one row, and of those that were to run no more than three did. */
+const accounted = (orders: ReadonlyMap<number, Order>, rows: ReadonlyArray<OccurrenceRow>): Wrong =>
+  [...grouped(rows, ({ job }) => job).values()].flatMap((all) => {
+    const planned = all.filter(({ count }) => count > 0).sort((one, other) => one.at - other.at)
+    const [first] = planned
+    const last = planned.at(-1)
+    const order = first === undefined ? undefined : orders.get(Number(first.name.replace(/\D/g, "")))
+    if (first === undefined || last === undefined || order === undefined) return []
+    const interval = Model.everyMinutes(order.argument) * 60_000
+    const asked = (last.last - first.at) / interval + 1
+    const counted = planned.reduce((sum, { count }) => sum + count, 0)
+    const ran = planned.filter(({ state }) => state !== "missed" && state !== "skipped").length
+    return [
+      ...(asked === counted
+        ? []
+        : [`occurrences: ${first.name} was asked for ${asked} times and has ${counted} in its books`]),
+      ...(ran <= 3 ? [] : [`occurrences: ${first.name} ran ${ran} times of 3`]),
+      ...each(planned.keys(), (index) => {
+        const [before, one] = [planned[index - 1], planned[index]]
+        return before !== undefined && one !== undefined && one.at <= before.last
+          ? `occurrences: ${first.name} has the same instant twice`
+          : null
+      })
+    ]
+  })
+
+/** A run is one turn: what was begun is never begun again. */
+const runs = (turns: ReadonlyArray<TurnRow>): Wrong =>
+  each(
+    grouped(
+      turns.filter(({ depth, marker }) => depth === 0 && marker.includes('"Cron"')),
+      ({ marker }) => marker
+    ),
+    ([marker, all]) => (all.length === 1 ? null : `occurrences: the run ${marker} was begun ${all.length} times`)
+  )
+
+interface ApprovalRow {
+  readonly id: string
+  readonly key: string
+  readonly turn: string
+  readonly call: string
+  readonly state: string
+  readonly by: string | null
+  readonly callState: string | null
+}
+
+interface RanRow {
+  readonly id: number
+  readonly turn: string
+  readonly call: string
+}
+
+/** Nothing gated runs without a yes, and the yes came from the conversation that was asked. */
+const approvals = (telling: Telling, rows: ReadonlyArray<ApprovalRow>, ran: ReadonlyArray<RanRow>): Wrong => [
+  ...each(ran, ({ call, id, turn }) =>
+    rows.some((row) => row.turn === turn && row.call === call && row.state === "approved")
+      ? null
+      : `approval: the command of message ${id} ran and nobody had allowed it`
+  ),
+  ...each(telling.pressed, (pressed) => {
+    const row = rows.find(({ id }) => id === pressed.approvalId)
+    if (row === undefined || pressed.key === null) return null
+    return row.key === pressed.key ? null : `approval: ${row.id} of ${row.key} was answered from ${pressed.key}`
+  })
+]
+
+const queries = {
+  turns: `SELECT id, parent_id AS parent, identity, marker, origin, depth, inbox_id AS inbox, state FROM turns`,
+  told: `SELECT messages.id, messages.session_id AS session, turn_id AS turn, text, sessions.user_id AS user
+    FROM messages JOIN sessions ON sessions.id = session_id WHERE role = 'user' ORDER BY messages.id`,
+  events: `SELECT id, sequence, session_key AS key, message_id AS message, chat_id AS chat, state, turn_id AS turn, event
+    FROM inbound_events ORDER BY sequence`,
+  deliveries: `SELECT id, cause_kind AS kind, cause_id AS cause, platform, chat_id AS chat, part, state, platform_message_id AS messageId,
+    reason, resend_of AS resendOf, text, attempts FROM deliveries`,
+  approvals: `SELECT approvals.id, session_key AS key, approvals.turn_id AS turn, approvals.call_id AS call, approvals.state,
+    answered_by AS "by", tool_calls.state AS callState FROM approvals
+    LEFT JOIN tool_calls ON tool_calls.turn_id = approvals.turn_id AND tool_calls.call_id = approvals.call_id`,
+  occurrences: `SELECT job, name, at, coalesce(last_at, at) AS last, count, occurrences.state
+    FROM occurrences JOIN jobs ON jobs.number = job`,
+  ran: `SELECT messages.id, turn_id AS turn, tool_call_id AS call FROM messages
+    WHERE role = 'tool' AND tool_name = 'terminal' AND outcome = 'ok'`
+}
+
+/** Holds after each step. */
+export const always = (telling: Telling): Effect.Effect<Wrong> =>
+  Effect.gen(function* () {
+    const { world } = telling
+    const acts = yield* world.acts
+    const turns = yield* world.rows<TurnRow>(queries.turns)
+    const told = yield* world.rows<ToldRow>(queries.told)
+    return [
+      ...identity(telling.orders, acts),
+      ...descent(turns),
+      ...authors(telling, turns, told),
+      ...runs(turns),
+      ...approvals(telling, yield* world.rows<ApprovalRow>(queries.approvals), yield* world.rows<RanRow>(queries.ran))
+    ]
+  })
+
+/** What has not come to its end. */
+export const open = (world: World): Effect.Effect<Wrong> =>
+  Effect.map(
+    world.rows<{ readonly what: string; readonly id: string; readonly state: string }>(
+      `SELECT 'event' AS what, id, state FROM inbound_events WHERE state IN ('accepted', 'running')
+       UNION ALL SELECT 'turn', id, state FROM turns WHERE ended_at IS NULL
+       UNION ALL SELECT 'delivery', id, state || ' ' || coalesce(reason, '') FROM deliveries WHERE state IN ('pending', 'sending')
+       UNION ALL SELECT 'approval', id, state FROM approvals WHERE state = 'open'
+       UNION ALL SELECT 'occurrence', CAST(id AS TEXT), state FROM occurrences WHERE finished_at IS NULL
+       UNION ALL SELECT 'helper', id, 'running' FROM delegations WHERE status IS NULL
+       UNION ALL SELECT 'report', cause_id, state FROM internal_events WHERE state IN ('expected', 'stored')
+       UNION ALL SELECT 'job', CAST(job AS TEXT), 'scheduled' FROM schedule`
+    ),
+    (rows) => rows.map(({ id, state, what }) => `unsettled: ${what} ${id} is still ${state}`)
+  )
+
+/** Each message that was acknowledged is there once and came to its end; what was answered was answered in order. */
+const answered = (telling: Telling, events: ReadonlyArray<EventRow>, told: ReadonlyArray<ToldRow>): Wrong => {
+  const byId = new Map(events.map((event) => [event.id, event]))
+  const positions = new Map(told.map(({ id, turn }) => [turn, id]))
+  const last = new Map<string, EventRow>()
+  const messages = new Set<string>()
+  return [
+    ...each(telling.orders.values(), (order) =>
+      order.eventId === null || byId.has(order.eventId)
+        ? null
+        : `messages: #${order.number} was acknowledged and is gone`
+    ),
+    ...each(events, (event) => {
+      const key = `${event.chat} ${event.message}`
+      if (event.message !== null && messages.has(key)) return `messages: ${key} was taken in twice`
+      messages.add(key)
+      return null
+    }),
+    ...each(events, (event) => {
+      const at = positions.get(event.turn)
+      const before = last.get(event.key)
+      if (event.turn === null || at === undefined) return null
+      last.set(event.key, event)
+      return before !== undefined && (positions.get(before.turn) ?? 0) > at && before.turn !== event.turn
+        ? `order: ${event.event.slice(0, 80)} stands before the earlier ${before.event.slice(0, 80)}`
+        : null
+    })
+  ]
+}
+
+/** Holds when everything has come to its end. */
+export const inTheEnd = (telling: Telling): Effect.Effect<Wrong> =>
+  Effect.gen(function* () {
+    const { world } = telling
+    const acts = yield* world.acts
+    const deliveries = yield* world.rows<DeliveryRow>(queries.deliveries)
+    const events = yield* world.rows<EventRow>(queries.events)
+    const told = yield* world.rows<ToldRow>(queries.told)
+    const occurrences = yield* world.rows<OccurrenceRow>(queries.occurrences)
+    return [
+      ...accounts(deliveries),
+      ...postings(deliveries, acts),
+      ...answered(telling, events, told),
+      ...accounted(telling.orders, occurrences)
+    ]
+  })

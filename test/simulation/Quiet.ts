@@ -1,0 +1,51 @@
+/** Waiting without spinning: real I/O and everything that follows from it gets its time before the clock goes on. */
+import { Effect } from "effect"
+import process from "node:process"
+import type { SimulatedClock } from "./SimulatedClock.js"
+
+/** One turn of the event loop. */
+const turn = Effect.async<void>((resume) => {
+  setImmediate(() => resume(Effect.void))
+})
+
+const busy = new Set(["FSReqCallback", "FSReqPromise", "ProcessWrap", "Immediate", "GetAddrInfoReqWrap"])
+const isBusy = (): boolean => process.getActiveResourcesInfo().some((name) => busy.has(name))
+
+/** As many turns of the event loop in a row must bring nothing new. */
+const still = 3
+/** A second and more, when something hangs. */
+const most = 20_000
+
+/** Until nothing happens any more at this instant. `passed` counts what does. */
+export const settle = (passed: () => number): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    let seen = passed()
+    let quiet = 0
+    for (let count = 0; quiet < still && count < most; count++) {
+      yield* turn
+      const now = passed()
+      quiet = now === seen && !isBusy() ? quiet + 1 : 0
+      seen = now
+    }
+  })
+
+/** Steps of a long time. */
+const steps = 40
+
+/** Lets `millis` pass, from one sleeper's hour to the next; over a long time several are woken at once. */
+export const pass = (
+  clock: SimulatedClock,
+  millis: number,
+  passed: () => number,
+  isOver: () => boolean = () => false
+): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const grain = Math.max(250, millis / steps)
+    for (let left = millis; ;) {
+      yield* settle(passed)
+      if (isOver() || left <= 0) return
+      const ahead = Math.min(left, Math.max(clock.next ?? left, grain))
+      clock.pass(ahead)
+      left -= ahead
+    }
+  })
