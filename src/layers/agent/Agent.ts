@@ -195,7 +195,8 @@ const make = Effect.gen(function* () {
       systemPrompt,
       messages: History.forModel([...rows.map((row) => row.message), ...extra]),
       tools: withTools ? tools : [],
-      sessionKey: place.sessionKey
+      sessionKey: place.sessionKey,
+      ...(task.effort === undefined ? {} : { effort: task.effort })
     })
 
     /** One call of the model; what it had said so far is stored when the turn is interrupted in the middle. */

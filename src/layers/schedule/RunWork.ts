@@ -236,6 +236,7 @@ export const make = Effect.gen(function* () {
           speech: mute,
           maxTurns: settings.agent.maxTurns,
           instructions: null,
+          ...(job.reasoningEffort === null ? {} : { effort: job.reasoningEffort }),
           ...(model._tag === "Route" && model.route !== null ? { route: model.route } : {})
         })
       }).pipe(

@@ -13,6 +13,9 @@ const sessionsAtOnce = 5
 
 const dayMillis = 86_400_000
 
+/** What was used is asked for by month and year, also when its conversations are gone. */
+const usageDays = 400
+
 /** A start is no time for it: people wait. */
 const firstAfter = "10 minutes"
 
@@ -23,9 +26,13 @@ const doneAt = "last_auto_prune"
  * Steps that delete rows of one kind that ended before an instant, oldest first; their ids tell the time, so that what is
  * younger is not looked at. What others refer to waits until those are gone.
  */
-const steps = (before: number) => {
+const steps = (before: number, now: number) => {
+  const usedBefore = new Date(Math.min(before, now - usageDays * dayMillis)).toISOString().slice(0, 10)
   const olderThan = (kind: Parameters<typeof Ids.earliest>[0]) => Ids.earliest(kind, before)
   return [
+    (sql: SqlClient.SqlClient) => sql`DELETE FROM usage WHERE (day, session_id, provider, model, task) IN (
+      SELECT day, session_id, provider, model, task FROM usage WHERE day < ${usedBefore}
+        ORDER BY day LIMIT ${rowsAtOnce}) RETURNING 1`,
     (sql: SqlClient.SqlClient) => sql`DELETE FROM inbound_events WHERE id IN (
       SELECT id FROM inbound_events WHERE id < ${olderThan("event")} AND accepted_at < ${before}
         AND state NOT IN ('accepted', 'running') ORDER BY id LIMIT ${rowsAtOnce}) RETURNING 1`,
@@ -77,7 +84,7 @@ export const forget = (before: number) =>
       found = (yield* store.prune({ before, limit: sessionsAtOnce })).length
       sessions += found
     }
-    for (const step of steps(before))
+    for (const step of steps(before, yield* Clock.currentTimeMillis))
       // Until there is nothing: with a row may have gone what kept another.
       for (let found = 1; found > 0; yield* Effect.sleep("20 millis")) {
         found = (yield* database.write("retention", Effect.flatMap(Transaction, step))).length

@@ -3,7 +3,7 @@ import type { CurrentTurn } from "../../fibers/Turn.js"
 import type { Session } from "../session/Session.js"
 import type { Step } from "../state/Database.js"
 import type { StateError } from "../state/StateError.js"
-import type { ModelError, ModelRoute, TokenUsage } from "./ModelRoute.js"
+import type { ModelError, ModelRoute, ReasoningEffort, TokenUsage } from "./ModelRoute.js"
 
 /** Rows that could not be stored: the turn stopped before its next side effect (state-agent.md 3.4). */
 export class PersistenceFailed extends Schema.TaggedError<PersistenceFailed>()("PersistenceFailed", {
@@ -40,6 +40,8 @@ export interface AgentTask {
   readonly maxTurns: number
   /** Asked instead of the configured model: what a job is pinned to. */
   readonly route?: typeof ModelRoute.Service
+  /** How hard it thinks; absent: as the model is set. */
+  readonly effort?: ReasoningEffort
   /** Said in the system prompt: goal and workspace of a delegate, extra instructions of an API request. */
   readonly instructions: string | null
 }

@@ -8,12 +8,18 @@ export interface ToolDefinition {
   readonly parameters: object
 }
 
+/** How hard a model thinks before it answers. A model that does not know a level is asked for the nearest below. */
+export const ReasoningEffort = Schema.Literal("none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra")
+export type ReasoningEffort = typeof ReasoningEffort.Type
+
 export interface ModelRequest {
   readonly systemPrompt: string
   readonly messages: ReadonlyArray<Message>
   readonly tools: ReadonlyArray<ToolDefinition>
   /** Identifies the conversation for caches and for scripted and offline models. */
   readonly sessionKey: string
+  /** Absent: as the model is set. Anthropic is not told: thinking there wants its own blocks back, which no transcript of ours has. */
+  readonly effort?: ReasoningEffort
   /** The pictures of its messages that this model is shown, by their path; put in where the backend is chosen. */
   readonly pictures?: ReadonlyMap<string, Shown>
 }

@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { ReasoningEffort } from "../agent/ModelRoute.js"
 
 /** Twelve hexadecimal digits, so that an id is one safe part of a path and of a session's id. */
 export const JobId = Schema.String.pipe(Schema.pattern(/^[0-9a-f]{12}$/), Schema.brand("hermes/JobId"))
@@ -21,9 +22,6 @@ export class JobOrigin extends Schema.Class<JobOrigin>("hermes/schedule/JobOrigi
   userId: text,
   scopeId: text
 }) {}
-
-export const ReasoningEffort = Schema.Literal("none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra")
-export type ReasoningEffort = typeof ReasoningEffort.Type
 
 /** A change detector in front of the agent (cron-delivery.md 3.8). */
 export const Monitor = Schema.Struct({ kind: Schema.Literal("script", "url"), target: Schema.String })

@@ -1,6 +1,6 @@
 /** Fields of a job as people, models and programs write them (cron-delivery.md 1.2, 1.3, 1.5). Pure. */
 import { Either, Schema } from "effect"
-import { ReasoningEffort } from "./Job.js"
+import { ReasoningEffort } from "../agent/ModelRoute.js"
 import { type JobInvalid, invalid } from "./JobError.js"
 
 /** Trimmed; null for nothing. */

@@ -1,6 +1,8 @@
 /** What becomes of runs that fail, under the test clock: tried again, held back, blocked, given up (cron-delivery.md 3.9–3.11). */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Schedule, TestClock, TestServices } from "effect"
+import { bodyOf } from "../../../src/layers/models/chatCompletions/Wire.js"
+import * as OpenAi from "../../../src/layers/models/openai/Request.js"
 import { ModelError } from "../../../src/services/agent/ModelRoute.js"
 import { JobOrigin } from "../../../src/services/schedule/Job.js"
 import { Jobs } from "../../../src/services/schedule/Jobs.js"
@@ -88,6 +90,34 @@ describe("a run that reached no model", () => {
     }).pipe(
       Effect.provide(Testing.gateway({ model: () => Testing.fail("transport", [{ _tag: "Text", delta: "I will" }]) }))
     )
+  )
+})
+
+describe("how hard a job's model thinks", () => {
+  it.scoped("is what the job says, and nothing where it says nothing", () =>
+    Effect.gen(function* () {
+      const jobs = yield* Jobs
+      yield* jobs.create(
+        { name: "thinker", schedule: "every 6h", prompt: "think", reasoningEffort: "xhigh", deliver: "local" },
+        maker
+      )
+      yield* jobs.runNow("thinker", null)
+      yield* settled
+      yield* rare
+      yield* settled
+      const { requests } = yield* Testing.ScriptedModel
+      const [hard, plain] = yield* requests
+      expect(hard?.effort).toBe("xhigh")
+      expect(plain).not.toHaveProperty("effort")
+      if (hard === undefined || plain === undefined) return
+      const wire = (request: typeof hard) =>
+        JSON.stringify([
+          OpenAi.payloadOf(request, "gpt-5"),
+          bodyOf(request, "gpt-5", { stream: true, streamOptions: true })
+        ])
+      expect(wire(hard)).toMatch(/"reasoning":\{"effort":"high"\}.*reasoning_effort\\":\\"high/)
+      expect(wire(plain)).not.toMatch(/"reasoning|reasoning_effort/)
+    }).pipe(Effect.provide(Testing.gateway({ model: () => Testing.say("[SILENT]") })))
   )
 })
 

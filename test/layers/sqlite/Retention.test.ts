@@ -84,6 +84,17 @@ describe("what is old", () => {
     Effect.gen(function* () {
       yield* pass(1_000 * day)
       const old = yield* Effect.forEach(Array.from({ length: 13 }), () => lived())
+      const database = yield* Database
+      // 411 and 391 days old in the end.
+      for (const at of [680, 700])
+        yield* database.write(
+          "test",
+          Effect.flatMap(
+            Transaction,
+            (sql) => sql`INSERT INTO usage (day, session_id, provider, model)
+              VALUES (${new Date(at * day).toISOString().slice(0, 10)}, ${`of day ${at}`}, 'p', 'm')`
+          )
+        )
       const pinned = yield* lived({ pinned: true })
       const open = yield* lived({ open: true })
       yield* pass(60 * day)
@@ -109,6 +120,9 @@ describe("what is old", () => {
         database.read("test", (sql) => sql`SELECT turn_id FROM tool_calls`)
       )
       assert.strictEqual(calls.length, 2)
+      assert.deepStrictEqual(yield* database.read("test", (sql) => sql`SELECT session_id FROM usage`), [
+        { session_id: "of day 700" }
+      ])
       running.unsafeInterruptAsFork(running.id())
     }).pipe(Effect.provide(state))
   )

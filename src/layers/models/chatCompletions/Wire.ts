@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import type { ModelRequest, TokenUsage } from "../../../services/agent/ModelRoute.js"
 import type { Message } from "../../../services/session/Transcript.js"
+import * as Effort from "../Effort.js"
 import * as Pictures from "../Pictures.js"
 import { wireArgumentText, wireId, wireName } from "../WireCall.js"
 
@@ -162,6 +163,7 @@ export const bodyOf = (request: ModelRequest, model: string, dialect: Dialect): 
             function: { name: tool.name, description: tool.description, parameters: tool.parameters }
           }))
         }),
+    ...(Effort.of(request) === null ? {} : { reasoning_effort: Effort.of(request) }),
     stream: dialect.stream,
     ...(dialect.stream && dialect.streamOptions ? { stream_options: { include_usage: true } } : {})
   })

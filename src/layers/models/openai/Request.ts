@@ -2,6 +2,7 @@
 import type * as Generated from "@effect/ai-openai/Generated"
 import type { ModelRequest } from "../../../services/agent/ModelRoute.js"
 import type { Message } from "../../../services/session/Transcript.js"
+import * as Effort from "../Effort.js"
 import * as Pictures from "../Pictures.js"
 import { wireArgumentText, wireId, wireName } from "../WireCall.js"
 
@@ -60,6 +61,7 @@ export const payloadOf = (request: ModelRequest, model: string): Payload => ({
             }) as const
         )
       }),
+  ...(Effort.of(request) === null ? {} : { reasoning: { effort: Effort.of(request) } }),
   store: false,
   stream: true
 })
