@@ -1,7 +1,12 @@
 /** `npm run simulate -- --seeds 2000 --from 1`: tells the stories of many seeds; of one that fails, the shortest that still does. */
 import { Effect } from "effect"
+import { spawnSync } from "node:child_process"
+import { rmSync } from "node:fs"
+import { join } from "node:path"
 import process from "node:process"
+import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
+import { copyWith, plants } from "./Plants.js"
 import * as Shrinking from "./Shrinking.js"
 import * as Story from "./Story.js"
 import { tell } from "./Telling.js"
@@ -11,7 +16,9 @@ const { values } = parseArgs({
     seeds: { type: "string", default: "200" },
     from: { type: "string", default: "1" },
     steps: { type: "string", default: "24" },
+    plant: { type: "string" },
     verbose: { type: "boolean", default: false },
+    first: { type: "boolean", default: false },
     keep: { type: "boolean", default: false }
   }
 })
@@ -35,6 +42,7 @@ const program = Effect.gen(function* () {
     failed += 1
     say(`seed ${seed} (the ${seed - from + 1}th): ${wrong.slice(0, 5).join("\n  ")}`)
     if (values.keep) continue
+    if (values.first) break
     const shortest = yield* Shrinking.shrink(seed, story, wrong)
     say(`the shortest story that fails so, for --seeds 1 --from ${seed}:\n${Story.print(shortest)}`)
     break
@@ -44,4 +52,30 @@ const program = Effect.gen(function* () {
   return failed
 })
 
-process.exitCode = (await Effect.runPromise(program)) === 0 ? 0 : 1
+/** Tells the same stories to a copy of the program with a bug in it, which is found or not: found is a success. */
+const tellPlanted = (name: string): number => {
+  const plant = plants[name]
+  if (plant === undefined) {
+    say(`no plant "${name}"; there are: ${Object.keys(plants).join(", ")}`)
+    return 1
+  }
+  const root = fileURLToPath(new URL("../..", import.meta.url))
+  const copy = copyWith(plant, root)
+  const args = [
+    "--import",
+    "tsx",
+    join(copy, "test/simulation/run.ts"),
+    "--seeds",
+    String(count),
+    "--from",
+    String(from)
+  ]
+  const told = spawnSync(process.execPath, [...args, "--first"], { cwd: copy, encoding: "utf8" })
+  rmSync(copy, { recursive: true, force: true })
+  const found = told.stdout.includes(`${plant.finds}:`)
+  say(`${name} (${plant.finds}): ${found ? "found" : "NOT FOUND"}\n${told.stdout}${told.stderr}`)
+  return found ? 0 : 1
+}
+
+process.exitCode =
+  values.plant === undefined ? ((await Effect.runPromise(program)) === 0 ? 0 : 1) : tellPlanted(values.plant)
