@@ -93,11 +93,14 @@ export const clock = (home: string, timezone: string): Effect.Effect<Check> =>
 
 const leastBytes = 200_000_000
 
+/** Is this many free bytes enough? */
+export const roomOf = (free: number): Check =>
+  free >= leastBytes
+    ? fine("disk", `${Math.round(free / 1e9)} GB free`)
+    : finding("disk", `only ${Math.round(free / 1e6)} MB free`, "free some space: without it nothing can be stored")
+
 export const room = (home: string): Effect.Effect<Check> =>
   Effect.sync(() => {
     const { bavail, bsize } = fs.statfsSync(home)
-    const free = bavail * bsize
-    return free >= leastBytes
-      ? fine("disk", `${Math.round(free / 1e9)} GB free`)
-      : finding("disk", `only ${Math.round(free / 1e6)} MB free`, "free some space: without it nothing can be stored")
+    return roomOf(bavail * bsize)
   })

@@ -1,12 +1,14 @@
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
-import { Effect, Schema } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import path from "node:path"
 import * as Checkup from "../../layers/node/Checkup.js"
+import * as HomeCheckup from "../../layers/node/HomeCheckup.js"
 import { Config } from "../../services/operation/Config.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { Care, Examine, type Fault, Mend, Repair, type RepairReport } from "../../services/state/Care.js"
+import * as StuckJob from "../../services/schedule/StuckJob.js"
 import { care } from "../care.js"
 import { megabytes } from "./backup.js"
 import { file as databaseFile, keeping, withHome } from "./database.js"
@@ -51,7 +53,8 @@ const configured = (home: string, gatewayRuns: boolean) =>
       ...(yield* Live.models(settings)),
       ...(yield* Live.telegram(settings)),
       gatewayRuns ? fine("port", `${host}:${port} is the gateway's`) : yield* Checkup.port(host, port),
-      yield* Checkup.clock(home, settings.timezone)
+      yield* Checkup.clock(home, settings.timezone),
+      ...(yield* HomeCheckup.settings(settings))
     ]
   }).pipe(
     Effect.provide(settled),
@@ -72,9 +75,11 @@ const remedies: { readonly [part in Fault["part"]]: string } = {
 const longLogBytes = 256 * 2 ** 20
 
 /** Every page of the database is read, in a process of its own. */
-const database = (file: string, index: string) =>
-  Effect.flatMap(Care, (worker) => worker.run(new Examine({ file, index }))).pipe(
-    Effect.map(({ bytes, faults, freeBytes, logBytes, messages, newer, sessions, version }) => {
+const database = (file: string, index: string, gatewayRuns: boolean) =>
+  Effect.flatMap(Effect.all([Care, Clock.currentTimeMillis]), ([worker, now]) =>
+    Effect.map(worker.run(new Examine({ file, index })), (found) => ({ ...found, now }))
+  ).pipe(
+    Effect.map(({ bytes, faults, freeBytes, jobs, logBytes, messages, newer, now, sessions, version }) => {
       if (newer)
         return [
           finding(
@@ -97,7 +102,8 @@ const database = (file: string, index: string) =>
               `${megabytes(logBytes)} wait to be moved into the file`,
               "restart the gateway; end other processes that read the database"
             )
-          : fine("database log size", megabytes(logBytes))
+          : fine("database log size", megabytes(logBytes)),
+        ...StuckJob.problems(jobs, now, gatewayRuns).map(({ detail, remedy }) => finding("jobs", detail, remedy))
       ]
     }),
     Effect.catchAll((error) =>
@@ -127,6 +133,26 @@ const gatewayChecks = (running: Gateway | null): Effect.Effect<ReadonlyArray<Che
         ]
       })
 
+/** Nobody answers, and yet somebody has it: that is no gateway that could be asked. */
+const held = Effect.gen(function* () {
+  const { home } = yield* Invocation
+  const fs = yield* FileSystem.FileSystem
+  if (!(yield* Effect.orElseSucceed(fs.exists(path.join(home, "gateway.lock")), () => false))) return []
+  return yield* withHome(Effect.succeed<ReadonlyArray<Checkup.Check>>([])).pipe(
+    Effect.catchAll((error) =>
+      Effect.succeed([
+        finding(
+          "lock",
+          error._tag === "HomeInUse" ? "another process holds the home and does not answer" : error.message,
+          error._tag === "HomeInUse"
+            ? "it may just be starting; else find it (pgrep -af hermes) and end it"
+            : "check the owner and permissions of gateway.lock"
+        )
+      ])
+    )
+  )
+})
+
 const examine = Effect.gen(function* () {
   const { home } = yield* Invocation
   const fs = yield* FileSystem.FileSystem
@@ -134,15 +160,20 @@ const examine = Effect.gen(function* () {
   if (!(yield* exists("config.yaml")))
     return [finding("home", `there is no home at ${home} yet`, "start the gateway once: hermes gateway run")]
   const owner = yield* Effect.either(running)
+  const gatewayRuns = owner._tag === "Right" && owner.right !== null
   const stored = yield* exists("state.db")
   return [
     fine("home", home),
+    yield* HomeCheckup.thisNode,
+    yield* HomeCheckup.place(home),
     yield* Checkup.permissions(home),
-    ...(yield* configured(home, owner._tag === "Right" && owner.right !== null)),
+    ...(yield* HomeCheckup.secrets(home)),
+    ...(yield* configured(home, gatewayRuns)),
     ...(stored
-      ? yield* database(path.join(home, "state.db"), path.join(home, "search.db"))
+      ? yield* database(path.join(home, "state.db"), path.join(home, "search.db"), gatewayRuns)
       : [fine("database", "none yet")]),
     ...(owner._tag === "Right" ? yield* gatewayChecks(owner.right) : []),
+    ...(gatewayRuns ? [] : yield* held),
     yield* Checkup.room(home)
   ]
 })

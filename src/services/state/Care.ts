@@ -31,7 +31,18 @@ export const Examination = Schema.Struct({
   logBytes: Schema.Int,
   freeBytes: Schema.Int,
   sessions: Schema.Int,
-  messages: Schema.Int
+  messages: Schema.Int,
+  /** The jobs that are not removed and not done. */
+  jobs: Schema.Array(
+    Schema.Struct({
+      name: Schema.String,
+      state: Schema.String,
+      lastStatus: Schema.NullOr(Schema.String),
+      reason: Schema.NullOr(Schema.String),
+      streak: Schema.Int,
+      nextAt: Schema.NullOr(Schema.Number)
+    })
+  )
 })
 export type Examination = typeof Examination.Type
 

@@ -63,7 +63,23 @@ const number = (db: Sqlite.Database, sql: string): number => {
   }
 }
 
-const nothing = { version: 0, newer: false, bytes: 0, logBytes: 0, freeBytes: 0, sessions: 0, messages: 0 }
+/** None where the table cannot be read: that is a fault of its own. */
+const jobsOf = (db: Sqlite.Database): Examination["jobs"] => {
+  try {
+    return db
+      .prepare<[], Examination["jobs"][number]>(
+        `SELECT name, state, last_status AS lastStatus, coalesce(last_error, state_reason) AS reason,
+          failure_streak AS streak, next_at AS nextAt
+          FROM jobs LEFT JOIN schedule ON schedule.job = jobs.number
+          WHERE removed_at IS NULL AND state NOT IN ('completed', 'missed', 'paused') ORDER BY number`
+      )
+      .all()
+  } catch {
+    return []
+  }
+}
+
+const nothing = { version: 0, newer: false, bytes: 0, logBytes: 0, freeBytes: 0, sessions: 0, messages: 0, jobs: [] }
 const interrupted: Fault = { part: "pages", detail: "putting another database into its place was cut off" }
 
 /** Sizes in bytes. Nothing is changed, and others may go on. */
@@ -89,7 +105,8 @@ export const examine = (file: string, index: string): Effect.Effect<Examination,
         logBytes: fs.statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0,
         freeBytes: number(db, "PRAGMA freelist_count") * number(db, "PRAGMA page_size"),
         sessions: number(db, "SELECT count(*) FROM sessions"),
-        messages: number(db, "SELECT count(*) FROM messages")
+        messages: number(db, "SELECT count(*) FROM messages"),
+        jobs: jobsOf(db)
       }))
     )
   })

@@ -748,7 +748,7 @@ if (Stage.browserPath === null && !required) {
           await me.page.keyboard.press("Enter")
           assert.isTrue(await me.hasFocus(me.message), "the first step goes to the message")
           const names: Array<string> = []
-          for (let step = 0; step < 4; step++) {
+          for (let step = 0; step < 5; step++) {
             await me.page.keyboard.press("Shift+Tab")
             names.push(
               await me.page.evaluate(
@@ -756,8 +756,8 @@ if (Stage.browserPath === null && !required) {
               )
             )
           }
-          assert.strictEqual(names[0], "Conversation")
-          assert.include(names[1], "here ·", "above the conversation is the list of them")
+          assert.deepStrictEqual(names.slice(0, 2), ["Attach files", "Conversation"])
+          assert.include(names[2], "here ·", "above the conversation is the list of them")
           assert.notInclude(names, "")
           const outline = await me.page.evaluate(
             () => getComputedStyle(document.activeElement ?? document.body).outlineStyle
