@@ -18,6 +18,7 @@ export const commands = {
   doctor: () => import("./commands/doctor.js"),
   backup: () => import("./commands/backup.js"),
   restore: () => import("./commands/restore.js"),
+  key: () => import("./commands/key.js"),
   config: () => import("./commands/config.js"),
   logs: () => import("./commands/logs.js")
 }

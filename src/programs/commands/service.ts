@@ -89,7 +89,7 @@ export const restart = Command.make("restart", {}, () =>
 ).pipe(Command.withDescription("Starts the gateway again when what runs has ended, and waits until it is back."))
 
 /** The address of the gateway that came after; null when the one before is gone and none came. */
-const comeback = (startedAt: number) =>
+export const comeback = (startedAt: number) =>
   Effect.gen(function* () {
     let goneAt: number | null = null
     for (;;) {
