@@ -223,6 +223,9 @@ export class World {
       }
       if (!life.door.isCut) yield* this.hand(life)
       yield* Quiet.settle(this.happened)
+      const left = yield* life.fibers.value
+      if (!life.door.isCut && left.length > 0)
+        throw new Stuck(`life ${life.number} has left fibers behind: ${yield* this.alive(life)}`)
       this.diedLast = life.door.isCut
       this.life = null
     })
