@@ -14,7 +14,8 @@ import {
   ValueRefused
 } from "../../services/operation/Config.js"
 import * as Vision from "../../services/agent/Vision.js"
-import { all, type ConfigKey, keys } from "../../services/operation/ConfigKey.js"
+import { all, keys } from "../../services/operation/ConfigKey.js"
+import type { ConfigKey } from "../../services/operation/config/Key.js"
 import {
   type ModelBackend,
   Provider,

@@ -1,5 +1,5 @@
 import { Context, Effect, Either, Schema } from "effect"
-import { type ConfigKey } from "./ConfigKey.js"
+import type { ConfigKey } from "./config/Key.js"
 import * as Spelling from "./Spelling.js"
 import type { SettingIssue } from "./Settings.js"
 

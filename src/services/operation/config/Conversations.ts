@@ -1,0 +1,114 @@
+/** Settings of conversations and what people are told. */
+import { Schema } from "effect"
+import { BusyMode } from "../Settings.js"
+import { key } from "./Key.js"
+import { Ids, Overrides, QuickCommands, Quiet, Switch, Text, expecting, oneOf } from "./Value.js"
+
+export const conversations = {
+  restartNotices: key({
+    path: "display.gateway_restart_notification",
+    schema: Switch,
+    fallback: true,
+    doc: "tell home channels and chats with running work of a restart",
+    example: "true"
+  }),
+  channelOverrides: key({
+    path: "channel_overrides",
+    schema: Overrides,
+    fallback: {},
+    doc: "what differs in single chats, by platform:chat or platform:chat:thread: {model, prompt, quiet}"
+  }),
+  quickCommands: key({
+    path: "quick_commands",
+    schema: QuickCommands,
+    fallback: {},
+    doc: "commands of your own, by name: {type: alias, target: what is sent for it}"
+  }),
+  quietHours: key({
+    path: "display.quiet_hours",
+    schema: Quiet,
+    fallback: null,
+    doc: "when chats are left alone with what can wait (signs of life, word of restarts), on your clock",
+    example: '"22:00-07:00"'
+  }),
+  longRunning: key({
+    path: "display.long_running_notifications",
+    schema: Switch,
+    fallback: true,
+    doc: "signs of life of a turn that takes long",
+    example: "true"
+  }),
+  busyMode: key({
+    path: "display.busy_input_mode",
+    env: "HERMES_GATEWAY_BUSY_INPUT_MODE",
+    schema: oneOf(...BusyMode.literals),
+    fallback: "interrupt",
+    doc: "what a message does while the agent works: interrupt, queue or steer",
+    example: "interrupt"
+  }),
+  busyAck: key({
+    path: "display.busy_ack_enabled",
+    env: "HERMES_GATEWAY_BUSY_ACK_ENABLED",
+    schema: Switch,
+    fallback: true,
+    doc: "say so when a message has to wait",
+    example: "true"
+  }),
+  groupPerUser: key({
+    path: "group_sessions_per_user",
+    schema: Switch,
+    fallback: true,
+    doc: "in groups, a conversation per person",
+    example: "true"
+  }),
+  threadPerUser: key({
+    path: "thread_sessions_per_user",
+    schema: Switch,
+    fallback: false,
+    doc: "in threads, a conversation per person",
+    example: "false"
+  }),
+  unauthorizedDm: key({
+    path: "unauthorized_dm_behavior",
+    schema: oneOf("pair", "ignore"),
+    fallback: "pair",
+    doc: "strangers' direct messages: offer a pairing code, or ignore",
+    example: "pair"
+  }),
+  gatewayUsers: key({
+    path: "gateway.allowed_users",
+    env: "GATEWAY_ALLOWED_USERS",
+    schema: Ids,
+    fallback: [],
+    doc: 'people who may write on every platform; "*" is everybody'
+  }),
+  gatewayEverybody: key({
+    path: "gateway.allow_all_users",
+    env: "GATEWAY_ALLOW_ALL_USERS",
+    schema: Switch,
+    fallback: false,
+    doc: "let everybody in, everywhere"
+  }),
+  autoPrune: key({
+    path: "sessions.auto_prune",
+    schema: Switch,
+    fallback: true,
+    doc: "forget what has ended long ago; what is pinned stays",
+    example: "true"
+  }),
+  retentionDays: key({
+    path: "sessions.retention_days",
+    schema: expecting(Schema.Int.pipe(Schema.between(1, 36_500)), "a whole number of days, 1 or more"),
+    fallback: 90,
+    refused: 36_500,
+    doc: "how many days that is",
+    example: "90"
+  }),
+  lockDirectory: key({
+    path: "gateway.lock_directory",
+    env: "HERMES_GATEWAY_LOCK_DIR",
+    schema: Text,
+    fallback: null,
+    doc: "where bot tokens are locked machine-wide"
+  })
+} as const

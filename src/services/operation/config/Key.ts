@@ -1,0 +1,33 @@
+import { type Either, type ParseResult, Schema } from "effect"
+
+/** One setting: where it stands, what it takes, what is used without it. */
+export interface ConfigKey<out A = unknown> {
+  readonly path: string
+  readonly env: string | null
+  readonly decode: (input: unknown) => Either.Either<A, ParseResult.ParseError>
+  readonly fallback: A
+  /** Used instead of a value that does not fit: the fallback, unless that would open what the owner meant to shut. */
+  readonly refused: A
+  readonly doc: string
+  /** What a person writes, for the commented file; null leaves the key out of it. */
+  readonly example: string | null
+}
+
+/** A key whose value its own schema decodes; what does not fit is reported and `refused` is used. */
+export const key = <A, I>(options: {
+  readonly path: string
+  readonly env?: string
+  readonly schema: Schema.Schema<A, I>
+  readonly fallback: NoInfer<A>
+  readonly refused?: NoInfer<A>
+  readonly doc: string
+  readonly example?: string
+}): ConfigKey<A> => ({
+  path: options.path,
+  env: options.env ?? null,
+  decode: Schema.decodeUnknownEither(options.schema),
+  fallback: options.fallback,
+  refused: options.refused ?? options.fallback,
+  doc: options.doc,
+  example: options.example ?? null
+})

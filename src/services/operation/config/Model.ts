@@ -1,0 +1,204 @@
+/** Settings of models: which, what they cost, what they see. */
+import { Provider } from "../Settings.js"
+import { key } from "./Key.js"
+import {
+  Count,
+  Directories,
+  Dollars,
+  Fallbacks,
+  FilledText,
+  Megabytes,
+  Prices,
+  Retries,
+  Share,
+  Switch,
+  Text,
+  Texts,
+  Tokens,
+  TranscriptionMode,
+  VisionMode,
+  WebSearchProvider,
+  oneOf
+} from "./Value.js"
+
+export const model = {
+  modelProvider: key({
+    path: "model.provider",
+    env: "HERMES_MODEL_PROVIDER",
+    schema: oneOf(...Provider.literals),
+    fallback: "offline",
+    doc: "offline, anthropic, openai or openai-compatible (Ollama, llama.cpp, vLLM, LM Studio, OpenRouter …); keys go into .env, further ones of the same provider as NAME_2 to NAME_9",
+    example: "anthropic"
+  }),
+  modelName: key({
+    path: "model.name",
+    env: "HERMES_MODEL",
+    schema: Text,
+    fallback: null,
+    doc: "the model's name at that provider",
+    example: "claude-sonnet-4-5"
+  }),
+  modelBaseUrl: key({
+    path: "model.base_url",
+    env: "HERMES_MODEL_BASE_URL",
+    schema: Text,
+    fallback: null,
+    doc: "what stands before /chat/completions",
+    example: "http://127.0.0.1:11434/v1"
+  }),
+  modelContext: key({
+    path: "model.context_length",
+    schema: Count,
+    fallback: 200_000,
+    doc: "how many tokens the model takes in",
+    example: "200000"
+  }),
+  fallbacks: key({
+    path: "fallback_providers",
+    schema: Fallbacks,
+    fallback: [],
+    doc: "backends that take over, in order: {provider, model, base_url?, key_env?}"
+  }),
+  dailyUsd: key({
+    path: "limits.daily_usd",
+    schema: Dollars,
+    fallback: null,
+    refused: 0,
+    doc: "estimated dollars a day; reached, nothing new begins until midnight",
+    example: "5"
+  }),
+  dailyTokens: key({
+    path: "limits.daily_tokens",
+    schema: Tokens,
+    fallback: null,
+    refused: 0,
+    doc: "tokens read and written a day; reached, nothing new begins until midnight",
+    example: "2000000"
+  }),
+  perJobUsd: key({
+    path: "limits.per_job_usd",
+    schema: Dollars,
+    fallback: null,
+    refused: 0,
+    doc: "estimated dollars a day for one scheduled job",
+    example: "1"
+  }),
+  prices: key({
+    path: "prices",
+    schema: Prices,
+    fallback: [],
+    doc: "what models cost, in dollars for a million tokens: {model, input, output, cache_read?, cache_write?}; a model is known by how its name begins"
+  }),
+  compression: key({
+    path: "compression.enabled",
+    schema: Switch,
+    fallback: true,
+    doc: "put the earlier part of a long conversation into a summary",
+    example: "true"
+  }),
+  compressionThreshold: key({
+    path: "compression.threshold",
+    schema: Share,
+    fallback: 0.5,
+    doc: "share of the context window from which on; windows below 512,000 tokens are used to three quarters",
+    example: "0.5"
+  }),
+  compressionTokens: key({
+    path: "compression.threshold_tokens",
+    schema: Count,
+    fallback: 256_000,
+    doc: "tokens from which on, however large the window",
+    example: "256000"
+  }),
+  compressionFirst: key({
+    path: "compression.protect_first_n",
+    schema: Retries,
+    fallback: 3,
+    doc: "first messages that always stay"
+  }),
+  compressionLast: key({
+    path: "compression.protect_last_n",
+    schema: Count,
+    fallback: 20,
+    doc: "last messages that stay as far as they fit"
+  }),
+  compressionAbort: key({
+    path: "compression.abort_on_summary_failure",
+    schema: Switch,
+    fallback: false,
+    doc: "no outline by rule when the model cannot write the summary"
+  }),
+  modelAliases: key({
+    path: "model_aliases",
+    schema: Texts,
+    fallback: {},
+    doc: "short names for /model, such as {fast: openai/gpt-5-mini}"
+  }),
+  webSearch: key({
+    path: "web.search_provider",
+    schema: WebSearchProvider,
+    fallback: "auto",
+    refused: "off",
+    doc: "who searches the web: auto (whichever has its key in .env: BRAVE_API_KEY, TAVILY_API_KEY), brave, tavily, searxng or off",
+    example: "auto"
+  }),
+  searxng: key({
+    path: "web.searxng_url",
+    env: "SEARXNG_URL",
+    schema: Text,
+    fallback: null,
+    doc: "a SearXNG server of yours that answers with JSON; it is searched with when it is set",
+    example: "http://127.0.0.1:8888"
+  }),
+  mediaDirectories: key({
+    path: "media.allow_dirs",
+    env: "HERMES_MEDIA_ALLOW_DIRS",
+    schema: Directories,
+    fallback: [],
+    doc: "further folders whose files may be sent; the working directory and the home's workspace and media always may",
+    example: "[]"
+  }),
+  mediaOutbound: key({
+    path: "media.max_outbound_mb",
+    schema: Megabytes,
+    fallback: 50,
+    doc: "largest file that is sent, in MB; a platform may take less",
+    example: "50"
+  }),
+  mediaInbound: key({
+    path: "media.max_inbound_mb",
+    schema: Megabytes,
+    fallback: 20,
+    doc: "largest file that is taken from a chat or the page, in MB",
+    example: "20"
+  }),
+  mediaVision: key({
+    path: "media.vision",
+    schema: VisionMode,
+    fallback: "auto",
+    doc: "are pictures shown to the model: auto (by its name), on or off",
+    example: "auto"
+  }),
+  mediaTranscription: key({
+    path: "media.transcription",
+    schema: TranscriptionMode,
+    fallback: "auto",
+    doc: "are voice messages written down: auto (where OPENAI_API_KEY is set) or off",
+    example: "auto"
+  }),
+  mediaTranscriptionModel: key({
+    path: "media.transcription_model",
+    schema: FilledText,
+    fallback: "gpt-4o-mini-transcribe",
+    doc: "the model that writes voice messages down",
+    example: "gpt-4o-mini-transcribe"
+  }),
+  mediaTranscriptionUrl: key({
+    path: "media.transcription_base_url",
+    env: "HERMES_TRANSCRIPTION_BASE_URL",
+    schema: FilledText,
+    fallback: "https://api.openai.com/v1",
+    doc: "what stands before /audio/transcriptions",
+    example: "https://api.openai.com/v1"
+  })
+} as const

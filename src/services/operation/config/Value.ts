@@ -1,0 +1,220 @@
+/** What settings take, each with the words in which a wrong value is told. */
+import { Either, ParseResult, Schema } from "effect"
+import * as ClockTime from "../../schedule/ClockTime.js"
+import * as QuietHours from "../QuietHours.js"
+import { Provider } from "../Settings.js"
+
+/** Says what was expected, in a person's words, and what stood there. */
+export const expecting = <A, I>(schema: Schema.Schema<A, I>, expected: string): Schema.Schema<A, I> =>
+  schema.annotations({
+    message: ({ actual }) => ({
+      message: `expected ${expected}, not ${(JSON.stringify(actual) ?? "nothing").slice(0, 80)}`,
+      override: true
+    })
+  })
+
+export const oneOf = <Words extends readonly [string, ...Array<string>]>(...words: Words) =>
+  expecting(
+    Schema.Literal(...words),
+    [words.slice(0, -1).join(", "), words.slice(-1).join("")].filter((part) => part !== "").join(" or ")
+  )
+
+export const Count = expecting(Schema.Int.pipe(Schema.positive()), "a whole number above 0")
+export const Retries = expecting(Schema.Int.pipe(Schema.between(0, 20)), "a whole number from 0 to 20")
+export const Share = expecting(Schema.Number.pipe(Schema.between(0.1, 0.95)), "a share, 0.1 to 0.95")
+export const Seconds = expecting(Schema.Number.pipe(Schema.nonNegative(), Schema.finite()), "seconds, 0 or more")
+export const ChildTimeout = expecting(
+  Schema.Number.pipe(
+    Schema.finite(),
+    Schema.filter((seconds) => seconds === 0 || seconds >= 30)
+  ),
+  "0, or seconds from 30 on"
+)
+export const Port = expecting(Schema.Int.pipe(Schema.between(0, 65_535)), "a port, 0 to 65535")
+export const Text = expecting(Schema.NullOr(Schema.String), "a text")
+export const FilledText = expecting(Schema.NonEmptyString, "a text")
+export const Names = expecting(Schema.Array(Schema.String), "a list of names, such as [a, b]")
+export const Switch = expecting(Schema.Boolean, "true or false")
+export const Megabytes = expecting(Schema.Number.pipe(Schema.between(0.1, 2_000)), "megabytes, 0.1 to 2000")
+/** In a variable they stand as in PATH. */
+export const Directories = expecting(
+  Schema.transform(Schema.Union(Schema.Array(Schema.String), Schema.String), Schema.Array(Schema.String), {
+    strict: true,
+    decode: (found) =>
+      (typeof found === "string" ? found.split(":") : found).map((one) => one.trim()).filter((one) => one !== ""),
+    encode: (found) => found
+  }),
+  "a list of folders, such as [/srv/pictures]"
+)
+/** YAML reads `on` and `off` as true and false. */
+export const VisionMode = expecting(
+  Schema.transform(
+    Schema.Union(Schema.Literal("auto", "on", "off"), Schema.Boolean),
+    Schema.Literal("auto", "on", "off"),
+    { strict: true, decode: (mode) => (mode === true ? "on" : mode === false ? "off" : mode), encode: (mode) => mode }
+  ),
+  "auto, on or off"
+)
+export const TranscriptionMode = expecting(
+  Schema.transform(Schema.Union(Schema.Literal("auto", "off"), Schema.Literal(false)), Schema.Literal("auto", "off"), {
+    strict: true,
+    decode: (mode) => (mode === false ? "off" : mode),
+    encode: (mode) => mode
+  }),
+  "auto or off"
+)
+/** Ids may be written as numbers; they are text inside. */
+export const Id = Schema.transform(Schema.Union(Schema.String, Schema.Number), Schema.String, {
+  strict: true,
+  decode: (id) => String(id),
+  encode: (id) => id
+})
+export const Ids = expecting(Schema.Array(Id), "a list of ids, such as [123456789]")
+export const IdsOrNone = expecting(Schema.NullOr(Schema.Array(Id)), "a list of ids, such as [123456789]")
+export const ZoneName = expecting(
+  Schema.NullOr(Schema.String.pipe(Schema.filter((zone) => isZone(zone)))),
+  "an IANA time zone such as Europe/Lisbon"
+)
+
+export const isZone = (zone: string): boolean => {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: zone })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** YAML reads `off` as false; as a mode it means off. */
+export const ApprovalMode = expecting(
+  Schema.transform(
+    Schema.Union(Schema.Literal("manual", "smart", "off"), Schema.Literal(false)),
+    Schema.Literal("manual", "smart", "off"),
+    { strict: true, decode: (mode) => (mode === false ? "off" : mode), encode: (mode) => mode }
+  ),
+  "manual, smart or off"
+)
+
+export const approveWords: ReadonlyArray<unknown> = ["approve", "allow", "yes", "off", true, false]
+/** Modes for when nobody is there: `approve`, `allow`, `yes` and `off` let it run, and only `deny` is anything else. */
+export const UnattendedMode = expecting(
+  Schema.transform(
+    Schema.Union(Schema.Literal("deny", "approve", "allow", "yes", "off"), Schema.Boolean),
+    Schema.Literal("deny", "approve"),
+    {
+      strict: true,
+      decode: (mode) => (approveWords.includes(mode) && mode !== "deny" ? ("approve" as const) : ("deny" as const)),
+      encode: (mode) => mode
+    }
+  ),
+  "deny or approve"
+)
+
+export const Fallbacks = expecting(
+  Schema.Array(
+    Schema.Struct({
+      provider: Provider,
+      model: Schema.NonEmptyString,
+      base_url: Schema.optional(Schema.String),
+      key_env: Schema.optional(Schema.String),
+      context_length: Schema.optional(Count)
+    })
+  ),
+  "a list of backends, such as [{provider: openai, model: gpt-5-mini}]"
+)
+
+export const amount = Schema.Number.pipe(Schema.nonNegative(), Schema.finite())
+export const Dollars = expecting(Schema.NullOr(amount), "dollars, 0 or more")
+export const Tokens = expecting(
+  Schema.NullOr(Schema.Int.pipe(Schema.nonNegative())),
+  "a whole number of tokens, 0 or more"
+)
+export const Prices = expecting(
+  Schema.Array(
+    Schema.Struct({
+      model: Schema.NonEmptyString,
+      input: amount,
+      output: amount,
+      cache_read: Schema.optional(amount),
+      cache_write: Schema.optional(amount)
+    })
+  ),
+  "a list of prices, such as [{model: gpt-5-mini, input: 0.25, output: 2}]"
+)
+
+export const Quiet = expecting(
+  Schema.NullOr(
+    Schema.transformOrFail(Schema.String, Schema.Struct({ from: Schema.Number, until: Schema.Number }), {
+      strict: true,
+      decode: (text, _options, ast) => {
+        const hours = QuietHours.read(text)
+        return hours === null ? Either.left(new ParseResult.Type(ast, text)) : Either.right(hours)
+      },
+      encode: ({ from, until }) => Either.right(`${ClockTime.format(from)}-${ClockTime.format(until)}`)
+    })
+  ),
+  "a span of the day such as 22:00-07:00"
+)
+export const Overrides = expecting(
+  Schema.Record({
+    key: Schema.String,
+    value: Schema.Struct({
+      model: Schema.optional(Schema.NonEmptyString),
+      prompt: Schema.optional(Schema.String.pipe(Schema.maxLength(8_000))),
+      quiet: Schema.optional(Schema.Boolean)
+    })
+  }),
+  'chats with what differs there, such as {"telegram:-1001": {model: fast, prompt: Answer in French.}}'
+)
+export const Texts = expecting(
+  Schema.Record({ key: Schema.String, value: Schema.NonEmptyString }),
+  "names and what they stand for"
+)
+export const QuickCommands = expecting(
+  Schema.Record({
+    key: Schema.String.pipe(Schema.pattern(/^[\p{L}][\p{L}\p{N}_-]*$/u)),
+    value: Schema.Struct({ type: Schema.Literal("alias"), target: Schema.NonEmptyString })
+  }),
+  "commands such as {standup: {type: alias, target: Say what I did yesterday}}"
+)
+
+export const WebSearchProvider = expecting(
+  Schema.transform(
+    Schema.Union(Schema.Literal("auto", "brave", "tavily", "searxng", "off"), Schema.Literal(false)),
+    Schema.Literal("auto", "brave", "tavily", "searxng", "off"),
+    { strict: true, decode: (name) => (name === false ? "off" : name), encode: (name) => name }
+  ),
+  "auto, brave, tavily, searxng or off"
+)
+export const Declared = Schema.Record({
+  key: Schema.NonEmptyString,
+  value: Schema.Union(Schema.String, Schema.Number, Schema.Boolean)
+})
+export const McpServers = expecting(
+  Schema.Record({
+    key: Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9_-]{1,40}$/)),
+    value: Schema.Struct({
+      enabled: Schema.optional(Schema.Boolean),
+      command: Schema.optional(Schema.NonEmptyString),
+      args: Schema.optional(Schema.Array(Schema.Union(Schema.String, Schema.Number))),
+      env: Schema.optional(Declared),
+      cwd: Schema.optional(Schema.NonEmptyString),
+      url: Schema.optional(Schema.String.pipe(Schema.filter((url) => /^https?:/.test(url) && URL.canParse(url)))),
+      headers: Schema.optional(Declared),
+      connect_timeout: Schema.optional(Schema.Number.pipe(Schema.between(1, 600))),
+      timeout: Schema.optional(Schema.Number.pipe(Schema.between(1, 400))),
+      trusted_tools: Schema.optional(Schema.Array(Schema.String))
+    }).pipe(Schema.filter(({ command, url }) => (command === undefined) !== (url === undefined)))
+  }),
+  "servers by name, each with a command or a url, such as {files: {command: npx, args: [-y, a-server]}}"
+)
+
+export const HomeChannel = expecting(
+  Schema.NullOr(
+    Schema.Union(
+      Id,
+      Schema.Struct({ chat_id: Id, thread_id: Schema.optionalWith(Schema.NullOr(Id), { default: () => null }) })
+    )
+  ),
+  "a chat's id, or {chat_id: …, thread_id: …}"
+)
