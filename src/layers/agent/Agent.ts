@@ -122,7 +122,7 @@ const make = Effect.gen(function* () {
           })
         : Effect.void
 
-    const rows: Array<StoredMessage> = [...(yield* transcript.load(sessionId))]
+    const rows: Array<StoredMessage> = [...History.turnLast(yield* transcript.load(sessionId), turn.id)]
     let pinned = false
     let usage = noUsage
     let modelCalls = 0
@@ -154,7 +154,7 @@ const make = Effect.gen(function* () {
           contextWindow: yield* model.contextWindow
         })
         if (outcome._tag !== "Compacted") return false
-        rows.splice(0, rows.length, ...(yield* transcript.load(sessionId)))
+        rows.splice(0, rows.length, ...History.turnLast(yield* transcript.load(sessionId), turn.id))
         tokens = CompactionPlan.tokensOf(systemPrompt) + CompactionPlan.tokensOfRows(rows)
         return true
       })

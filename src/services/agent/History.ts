@@ -27,6 +27,16 @@ const mergeUsers = (first: Message, second: Message): Message | null =>
       }
     : null
 
+/**
+ * The rows of a transcript with those of one turn last: what a job or another chat left here while the turn runs is
+ * something that was said before, not what the turn is to answer. The same array where nothing has to move.
+ */
+export const turnLast = (rows: ReadonlyArray<StoredMessage>, turnId: string): ReadonlyArray<StoredMessage> => {
+  const first = rows.findIndex((row) => row.turnId === turnId)
+  if (first === -1 || rows.slice(first).every((row) => row.turnId === turnId)) return rows
+  return [...rows.filter((row) => row.turnId !== turnId), ...rows.filter((row) => row.turnId === turnId)]
+}
+
 /** The rows as a model reads them: results follow their calls in call order, a call without one gets one, results without a call are left out. */
 export const forModel = (rows: ReadonlyArray<Message | Summary>): ReadonlyArray<Message> => {
   const messages: Array<Message> = []

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
-import { argumentsState, forModel, unanswered } from "../../../src/services/agent/History.js"
+import { argumentsState, forModel, turnLast, unanswered } from "../../../src/services/agent/History.js"
 import type { Message, StoredMessage } from "../../../src/services/session/Transcript.js"
 
 const user = (text: string): Message => ({ _tag: "user", text, platformMessageId: null })
@@ -26,6 +26,30 @@ const row = fc.oneof(
   fc.uniqueArray(fc.constantFrom("a", "b", "c"), { maxLength: 3 }).map((calls) => assistant("said", calls)),
   fc.constantFrom("a", "b", "c", "x").map((id) => result(id))
 )
+
+describe("the rows of a turn", () => {
+  it("come last, in their order, whatever was left between them", () => {
+    const rows = fc.array(fc.constantFrom("t", "u", null), { maxLength: 8 }).map((turns) =>
+      turns.map((turnId, index): StoredMessage => ({
+        id: index + 1,
+        position: index + 1,
+        at: index,
+        turnId,
+        message: user(String(index))
+      }))
+    )
+    fc.assert(
+      fc.property(rows, (all) => {
+        const ordered = turnLast(all, "t")
+        const ids = (some: ReadonlyArray<StoredMessage>) => some.map(({ id }) => id)
+        expect(ids(ordered)).toEqual([
+          ...ids(all.filter(({ turnId }) => turnId !== "t")),
+          ...ids(all.filter(({ turnId }) => turnId === "t"))
+        ])
+      })
+    )
+  })
+})
 
 describe("History", () => {
   it("puts results behind their calls in call order, whenever they were stored", () => {
