@@ -5,11 +5,24 @@ import LongestFirst from "./test/sequencer.js"
 const full = Number(process.env["TEST_SCALE"] ?? "0") >= 1
 const timeout = full ? 3_600_000 : 60_000
 
-/** Files that only compute: they share what they load, which is most of their time. */
+/** Files that only compute, or live by the real clock: they share what they load, which is most of their time. */
 const shared = [
   "test/services/**/*.test.ts",
   "test/layers/models/**/*.test.ts",
-  "test/layers/web/page/{markdown,reduce,anySequence}.test.ts"
+  "test/layers/web/page/{markdown,reduce,anySequence}.test.ts",
+  "test/layers/web/Adapter.test.ts",
+  "test/layers/agent/{hands,Spending}.test.ts",
+  "test/layers/botChat/Adapter.test.ts",
+  "test/layers/conversation/{SessionCommands,Conversations,Personality}.test.ts",
+  "test/layers/delegation/Delegation.test.ts",
+  "test/layers/delivery/{Continuation,Explain}.test.ts",
+  "test/layers/node/{Directories,DotEnv}.test.ts",
+  "test/layers/operation/Figures.test.ts",
+  "test/layers/schedule/{JobRunner,Scheduler,marker}.test.ts",
+  "test/layers/sqlite/contract.test.ts",
+  "test/layers/telegram/{Inbound,contract,Gathering}.test.ts",
+  "test/layers/terminal/Screen.test.ts",
+  "test/layers/tools/{handTools,keeping,clarify,executeCode}.test.ts"
 ]
 
 export default defineConfig({

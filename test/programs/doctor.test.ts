@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import * as Checkup from "../../src/layers/node/Checkup.js"
 import * as HomeCheckup from "../../src/layers/node/HomeCheckup.js"
 import * as StuckJob from "../../src/services/schedule/StuckJob.js"
+import { scaled } from "../scale.js"
 import { homes, run } from "./support/hermes.js"
 
 const home = homes()
@@ -243,7 +244,9 @@ describe("doctor", () => {
   test(
     `names the fault of each of ${broken.length} broken homes, and its remedy`,
     async () => {
-      const left = [...broken]
+      // In an ordinary run some of them; they are of a kind, and each starts the command.
+      const every = Math.ceil(broken.length / scaled(broken.length, 8))
+      const left = broken.filter((_, index) => index % every === 0)
       const wrong: Array<string> = []
       const worker = async (): Promise<void> => {
         for (let one = left.shift(); one !== undefined; one = left.shift()) {

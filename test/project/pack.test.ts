@@ -28,6 +28,7 @@ const manifest: {
   readonly exports: Readonly<Record<string, unknown>>
   readonly dependencies: Readonly<Record<string, string>>
   readonly peerDependencies: Readonly<Record<string, string>>
+  readonly optionalDependencies: Readonly<Record<string, string>>
 } = JSON.parse(readFileSync(path.join(repository, "package.json"), "utf8"))
 const entries = Object.keys(manifest.exports).filter((name) => !name.endsWith(".json"))
 
@@ -101,7 +102,11 @@ describe("the packed package", () => {
 
   test("the types are whole: none of them names a module that a user does not have", async () => {
     const missing: Array<string> = []
-    const known = new Set([...Object.keys(manifest.dependencies), ...Object.keys(manifest.peerDependencies)])
+    const known = new Set([
+      ...Object.keys(manifest.dependencies),
+      ...Object.keys(manifest.peerDependencies),
+      ...Object.keys(manifest.optionalDependencies)
+    ])
     const dist = path.join(installed, "dist")
     for (const name of readdirSync(dist, { recursive: true, encoding: "utf8" })) {
       if (!/\.(d\.ts|js)$/.test(name) || /^(bin|page)\//.test(name)) continue

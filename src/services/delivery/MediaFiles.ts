@@ -1,4 +1,4 @@
-import { Context, type Effect, Schema } from "effect"
+import { Context, Effect, Schema } from "effect"
 import type { MediaFile } from "./Media.js"
 import type { Mention } from "./MediaText.js"
 
@@ -32,6 +32,9 @@ export interface Kept {
   readonly name: string
 }
 
+const noFiles = (name: string) =>
+  Effect.fail(new MediaRefused({ name, detail: "no files are sent or kept here", silent: true }))
+
 /** The one place that decides which files leave by a chat or the page, and where those that come in are kept. */
 export class MediaFiles extends Context.Tag("hermes/delivery/MediaFiles")<
   MediaFiles,
@@ -48,3 +51,12 @@ export class MediaFiles extends Context.Tag("hermes/delivery/MediaFiles")<
     readonly largestIncoming: number
   }
 >() {}
+
+/** For a program that has no files to send or to keep: text only. */
+export const none: typeof MediaFiles.Service = {
+  admit: ({ written }) => noFiles(written),
+  read: ({ name }) => noFiles(name),
+  keep: ({ name }) => noFiles(name),
+  recall: (_platform, name) => noFiles(name),
+  largestIncoming: 0
+}

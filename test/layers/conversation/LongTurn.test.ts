@@ -17,14 +17,9 @@ const asked = Effect.flatMap(Testing.ScriptedModel, ({ requests }) => requests).
   Effect.repeat({ until: (all) => all.length > 0 })
 )
 
+/** Lets time pass, and what is due in it happen. */
 const minutes = (count: number) =>
-  Effect.forEach(
-    Array.from({ length: count }),
-    () => Effect.zipRight(TestClock.adjust("1 minute"), TestServices.provideLive(Effect.sleep("5 millis"))),
-    {
-      discard: true
-    }
-  )
+  Effect.zipRight(TestClock.adjust(`${count} minutes`), TestServices.provideLive(Effect.sleep("20 millis")))
 
 describe("a turn in which nothing happens", () => {
   it.scoped("is told of, warned of and ended, and the next message is answered", () =>

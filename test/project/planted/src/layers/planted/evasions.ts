@@ -8,17 +8,7 @@ import { SHARE_ENV } from "node:worker_threads" // expect: no-process-env
 import { enter } from "../conversation/AdmissionTurn.js" // expect: turn-entry
 import * as ForwardedAdmission from "../conversation/ForwardedAdmission.js"
 
-export const imported = [
-  Package,
-  unsafeFork,
-  getRandomValues,
-  randomBytes,
-  randomInt,
-  createRequire,
-  uptime,
-  SHARE_ENV,
-  enter
-]
+export const imported = [Package, unsafeFork, getRandomValues, randomBytes, randomInt, createRequire, uptime, SHARE_ENV, enter]
 export const forwarded = ForwardedAdmission.enter({}) // expect: turn-entry
 export const named = (name: string) => import(name) // expect: import-direction
 export const pieced = (name: string) => import(`effect/${name}`) // expect: import-direction

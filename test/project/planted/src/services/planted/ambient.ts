@@ -16,9 +16,7 @@ export const three = everything.env // expect: no-process-env
 export const four = globalThis.process.env // expect: no-process-env
 export const five = process["env"] // expect: no-process-env
 const { env: taken } = process // expect: no-process-env
-const {
-  process: { env: deep }
-} = globalThis // expect: no-process-env
+const { process: { env: deep } } = globalThis // expect: no-process-env
 const own = process
 export const six = [taken, deep, own.env] // expect: no-process-env
 export const passed = Object.keys(process) // expect: no-process-env

@@ -1,17 +1,5 @@
 // Every banned way to start, join, set and run, by its usual name.
-import {
-  Effect,
-  Fiber,
-  FiberRef,
-  Runtime,
-  ManagedRuntime,
-  FiberSet,
-  FiberMap,
-  FiberHandle,
-  Layer,
-  Stream,
-  Mailbox
-} from "effect"
+import { Effect, Fiber, FiberRef, Runtime, ManagedRuntime, FiberSet, FiberMap, FiberHandle, Layer, Stream, Mailbox } from "effect"
 import { FiberRefs } from "effect" // expect: no-raw-fiber
 
 export const uses = [

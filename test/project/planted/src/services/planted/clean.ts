@@ -1,21 +1,5 @@
 // Looks like what is banned, and is not: no line may be reported.
-import {
-  Clock,
-  DateTime,
-  Deferred,
-  Effect,
-  ExecutionStrategy,
-  Fiber,
-  FiberRef,
-  Layer,
-  Option,
-  Queue,
-  Random,
-  Ref,
-  Schema,
-  Scope,
-  Stream
-} from "effect"
+import { Clock, DateTime, Deferred, Effect, ExecutionStrategy, Fiber, FiberRef, Layer, Option, Queue, Random, Ref, Schema, Scope, Stream } from "effect"
 import type { Effect as OnlyType } from "effect"
 import type * as Types from "effect/Fiber"
 import * as Turn from "../../fibers/Turn.js"
@@ -34,12 +18,12 @@ const ours = { fork: (n: number) => n, cached: 1, env: {}, now: () => 1, random:
 export const own = [ours.fork(1), ours.cached, ours.env, ours.now(), ours.random, ours.enter, ours.log]
 export const renamed = Effect.void.pipe(fork(() => 1))
 export const scopes = (scope: Scope.Scope) => Scope.fork(scope, ExecutionStrategy.sequential)
-export const shadowed = (
-  Effect: { fork: () => void },
-  process: { env: string },
-  console: { log: string },
-  Date: { now: () => 1 }
-) => [Effect.fork(), process.env, console.log, Date.now()]
+export const shadowed = (Effect: { fork: () => void }, process: { env: string }, console: { log: string }, Date: { now: () => 1 }) => [
+  Effect.fork(),
+  process.env,
+  console.log,
+  Date.now()
+]
 export const program = Effect.gen(function* () {
   const fiber = yield* Turn.fork(Effect.succeed(1))
   const result = yield* Turn.result(fiber)

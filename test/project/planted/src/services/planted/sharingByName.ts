@@ -1,22 +1,5 @@
 // Every banned way to share, by its usual name.
-import {
-  Effect,
-  Cache,
-  ScopedCache,
-  Pool,
-  KeyedPool,
-  RcMap,
-  RcRef,
-  Resource,
-  Reloadable,
-  RequestResolver,
-  Request,
-  Deferred,
-  ScopedRef,
-  LayerMap,
-  Layer,
-  Stream
-} from "effect"
+import { Effect, Cache, ScopedCache, Pool, KeyedPool, RcMap, RcRef, Resource, Reloadable, RequestResolver, Request, Deferred, ScopedRef, LayerMap, Layer, Stream } from "effect"
 
 export const uses = [
   Effect.cached, // expect: no-raw-sharing

@@ -24,9 +24,7 @@ export const cast = (E as typeof Sub).fork(work) // expect: no-raw-fiber
 export const nonNull = E!.fork(work) // expect: no-raw-fiber
 
 const { fork: taken, map: fine } = E // expect: no-raw-fiber
-const {
-  Effect: { runSync }
-} = Eff // expect: no-raw-fiber
+const { Effect: { runSync } } = Eff // expect: no-raw-fiber
 const { ["forkScoped"]: calculated } = E // expect: no-raw-fiber
 const { succeed, ...rest } = E // expect: no-raw-fiber
 const Copy = E
