@@ -45,7 +45,7 @@ export default defineConfig({
     testTimeout: timeout,
     hookTimeout: timeout,
     // Some files wait more than they work.
-    poolOptions: { forks: { maxForks: 2 }, threads: { isolate: false, maxThreads: 2 } },
+    poolOptions: { forks: { maxForks: 3 }, threads: { isolate: false, maxThreads: 1 } },
     projects: [
       {
         extends: true,
