@@ -21,15 +21,13 @@ const shared = [
   "test/layers/delegation/Delegation.test.ts",
   "test/layers/delivery/{Continuation,Explain,Lanes,Media,TargetResolver}.test.ts",
   "test/layers/http/{Client,Completions,Fuzz,Jobs,Server,Sessions,Surface}.test.ts",
-  "test/layers/memory/InMemoryAdapter.test.ts",
   "test/layers/node/{ConfigFile,Directories,DotEnv}.test.ts",
   "test/layers/operation/{Activity,Figures}.test.ts",
   "test/layers/schedule/{JobRunner,LifecycleGuard,marker,Monitors,Scheduler,year}.test.ts",
-  "test/layers/sqlite/{Care,contract,Damage,DatabaseRegistry,JournalMode,Migrations,Repair,Search,SessionArchive,SteadyConnection,transcriptMemory,transcriptModel,turnTriggers,WriteAheadLog}.test.ts",
-  "test/layers/telegram/{contract,Gathering,Inbound,Media,SendFailure}.test.ts",
+  "test/layers/sqlite/{Care,Damage,DatabaseRegistry,JournalMode,Migrations,Repair,Search,SessionArchive,SteadyConnection,transcriptMemory,transcriptModel,turnTriggers,WriteAheadLog}.test.ts",
+  "test/layers/telegram/{Gathering,Inbound,Media,SendFailure}.test.ts",
   "test/layers/terminal/Screen.test.ts",
-  "test/layers/tools/{clarify,executeCode,handTools,keeping,sendMessage,web}.test.ts",
-  "test/layers/web/Adapter.test.ts"
+  "test/layers/tools/{clarify,executeCode,keeping,sendMessage,web}.test.ts"
 ]
 
 export default defineConfig({
