@@ -30,6 +30,16 @@ const shared = [
   "test/layers/tools/{clarify,executeCode,keeping,sendMessage,web}.test.ts"
 ]
 
+/** Stories of the built program that take long, and whose parts have a test of their own: in the full run. */
+const long = full
+  ? []
+  : [
+      "test/e2e/{providers,restart}.test.ts",
+      "test/e2e/hands/death.test.ts",
+      "test/e2e/kill/{processes,reply}.test.ts",
+      "test/programs/setup.test.ts"
+    ]
+
 export default defineConfig({
   resolve: {
     alias: [
@@ -50,7 +60,7 @@ export default defineConfig({
         test: {
           name: "alone",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/project/planted/**", ...shared],
+          exclude: ["test/project/planted/**", ...shared, ...long],
           pool: "forks"
         }
       },
