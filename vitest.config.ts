@@ -30,14 +30,16 @@ const shared = [
   "test/layers/tools/{clarify,executeCode,keeping,sendMessage,web}.test.ts"
 ]
 
-/** Stories of the built program that take long, and whose parts have a test of their own: in the full run. */
+/** Stories that take long, most of them of the built program, and whose parts have tests of their own: in the full run. */
 const long = full
   ? []
   : [
       "test/e2e/{providers,restart}.test.ts",
       "test/e2e/hands/death.test.ts",
       "test/e2e/kill/{processes,reply}.test.ts",
-      "test/programs/setup.test.ts"
+      "test/e2e/badInput/shutdown.test.ts",
+      "test/layers/conversation/LongTurn.test.ts",
+      "test/programs/{doctor,setup}.test.ts"
     ]
 
 export default defineConfig({
