@@ -96,6 +96,10 @@ const make = Effect.gen(function* () {
   const persistenceFailed = <A, E extends { readonly message: string }>(self: Effect.Effect<A, E>) =>
     Effect.mapError(self, (error) => new PersistenceFailed({ detail: error.message }))
 
+  /** Writes down what a turn has used. */
+  const book = (task: AgentTask, turn: Turn.Turn, used: ReadonlyMap<string, Spent>): Step<void> =>
+    Effect.forEach(used.values(), (spent) => usages.add(task.session.id, jobOf(turn), spent), { discard: true })
+
   const run = Effect.fnUntraced(function* (task: AgentTask, used: Map<string, Spent>) {
     const turn = yield* Turn.current
     const route = task.route ?? configured
@@ -316,7 +320,7 @@ const make = Effect.gen(function* () {
       spokenBy,
       bookkeeping: Effect.gen(function* () {
         if (!pinned) yield* pin
-        for (const spent of used.values()) yield* usages.add(sessionId, job, spent)
+        yield* book(task, turn, used)
       })
     })
 
@@ -412,14 +416,7 @@ const make = Effect.gen(function* () {
     used.size === 0
       ? Effect.void
       : Effect.flatMap(Turn.current, (turn) =>
-          Effect.ignoreLogged(
-            database.write(
-              "agent.usage",
-              Effect.forEach(used.values(), (spent) => usages.add(task.session.id, jobOf(turn), spent), {
-                discard: true
-              })
-            )
-          )
+          Effect.ignoreLogged(database.write("agent.usage", book(task, turn, used)))
         )
 
   return Agent.of({

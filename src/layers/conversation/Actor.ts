@@ -14,7 +14,7 @@ import type { Clarifications } from "../../services/agent/Clarification.js"
 import * as BusyPolicy from "../../services/conversation/BusyPolicy.js"
 import type { ConversationView } from "../../services/conversation/Conversations.js"
 import type { Inbox, InboxEntry } from "../../services/conversation/Inbox.js"
-import { InboundEvent } from "../../services/conversation/InboundEvent.js"
+import { InboundEvent, signatureOf } from "../../services/conversation/InboundEvent.js"
 import * as SlashCommand from "../../services/conversation/SlashCommand.js"
 import type { Delegation } from "../../services/delegation/Delegation.js"
 import type { Delivery } from "../../services/delivery/Delivery.js"
@@ -34,6 +34,7 @@ import type { Database } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
 import * as AdmissionTurn from "./AdmissionTurn.js"
 import { type Commands, elapsed } from "./Commands.js"
+import * as EntrySession from "./EntrySession.js"
 import * as Correspondence from "./Correspondence.js"
 import type { SessionCommands } from "./SessionCommands.js"
 import * as LongTurn from "../../services/conversation/LongTurn.js"
@@ -322,8 +323,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
       Effect.gen(function* () {
         const run = running
         const waiting = pending.length + (run?.steering.length ?? 0)
-        const session =
-          entry.event.sessionId === null ? yield* sessions.peek(key) : yield* sessions.get(entry.event.sessionId)
+        const session = yield* EntrySession.peek(sessions, entry)
         const delegates = (yield* services.delegation.running).filter(({ sessionKey }) => sessionKey === key)
         const paused = yield* services.pause.current
         return [
@@ -468,8 +468,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
       Effect.gen(function* () {
         const { source, text } = entry.event
         if (text.trim() === "" || entry.event.media.length > 0) return false
-        const by = source.userName ?? source.userId ?? "owner"
-        if (!(yield* services.clarifications.answer(key, text, by))) return false
+        if (!(yield* services.clarifications.answer(key, text, signatureOf(source)))) return false
         yield* freed(entry, "")
         return true
       })

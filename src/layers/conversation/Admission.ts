@@ -5,7 +5,7 @@ import { Approvals } from "../../services/approval/Approval.js"
 import { Admission, addressOf, type Receipt } from "../../services/conversation/Admission.js"
 import { Authorization } from "../../services/conversation/Authorization.js"
 import { Conversations } from "../../services/conversation/Conversations.js"
-import { type Arrival, InboundEvent } from "../../services/conversation/InboundEvent.js"
+import { type Arrival, InboundEvent, signatureOf } from "../../services/conversation/InboundEvent.js"
 import { Inbox } from "../../services/conversation/Inbox.js"
 import { Pairing } from "../../services/conversation/Pairing.js"
 import * as SlashCommand from "../../services/conversation/SlashCommand.js"
@@ -154,7 +154,7 @@ const make = Effect.gen(function* () {
       const answered = /^answer:(.+):(\d+)$/.exec(value)
       if (answered !== null) {
         const [, id = "", choice = ""] = answered
-        const by = event.source.userName ?? event.source.userId ?? "owner"
+        const by = signatureOf(event.source)
         const key = sessionKey(event.source, settings.conversation)
         return (yield* clarifications.press(key, id, Number(choice), by))
           ? { _tag: "Accepted", eventId: id, sessionKey: key }
@@ -173,7 +173,7 @@ const make = Effect.gen(function* () {
           approve: match[1] !== "deny",
           scope: match[1] === "approve-session" ? "session" : match[1] === "approve-always" ? "always" : "once",
           reason: null,
-          by: event.source.userName ?? event.source.userId ?? "owner"
+          by: signatureOf(event.source)
         })
         .pipe(Effect.catchTag("NothingToAnswer", () => Effect.void))
       return { _tag: "Accepted", eventId: row.id, sessionKey: key }

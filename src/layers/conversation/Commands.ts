@@ -1,6 +1,7 @@
 /** What the typed commands of a conversation do (gateway.md 3.3, 9.2). Those that move its turn or queue are the actor's own. */
 import { Clock, Effect } from "effect"
 import { addressOf } from "../../services/conversation/Admission.js"
+import { signatureOf } from "../../services/conversation/InboundEvent.js"
 import type { InboxEntry } from "../../services/conversation/Inbox.js"
 import type { SessionCommands } from "./SessionCommands.js"
 import type { CommandName } from "../../services/conversation/SlashCommand.js"
@@ -44,8 +45,6 @@ export const ownerOf = (entry: InboxEntry): Owner => {
   }
 }
 
-const senderOf = ({ event: { source } }: InboxEntry): string => source.userName ?? source.userId ?? "owner"
-
 const day = (millis: number): string => new Date(millis).toISOString().slice(0, 10)
 
 const listed = (session: Session): string =>
@@ -79,7 +78,7 @@ export const make = Effect.gen(function* () {
         approve,
         scope,
         reason: reason === "" ? null : reason,
-        by: senderOf(entry)
+        by: signatureOf(entry.event.source)
       })
       .pipe(Effect.map((row) => `${approve ? approvedFor[scope] : "Denied"}: ${row.subject}`))
 
@@ -88,7 +87,7 @@ export const make = Effect.gen(function* () {
     Effect.gen(function* () {
       const open = yield* approvals.open(entry.key)
       if (open.length === 0) return "There is no open question in this conversation."
-      const by = entry.event.source.userName ?? entry.event.source.userId ?? "owner"
+      const by = signatureOf(entry.event.source)
       const answered = yield* Effect.forEach(open, (row) =>
         approvals.answer({ sessionKey: entry.key, id: row.id, approve: true, reason: null, by }).pipe(
           Effect.map((one) => [one.subject]),
@@ -166,7 +165,7 @@ export const make = Effect.gen(function* () {
         case "restart":
           yield* restart.ask({
             at: yield* Clock.currentTimeMillis,
-            by: senderOf(entry),
+            by: signatureOf(entry.event.source),
             sessionKey: entry.key,
             address: addressOf(entry.event.source, null)
           })
@@ -184,7 +183,7 @@ export const make = Effect.gen(function* () {
         case "usage":
           return yield* models.usage(entry)
         case "pause": {
-          const paused = yield* pause.begin({ by: senderOf(entry), reason: args === "" ? null : args })
+          const paused = yield* pause.begin({ by: signatureOf(entry.event.source), reason: args === "" ? null : args })
           return Notice.pauseHolds(paused).text
         }
         case "unpause":

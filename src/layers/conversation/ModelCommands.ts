@@ -8,6 +8,7 @@ import { Settings } from "../../services/operation/Settings.js"
 import * as CompactionPlan from "../../services/session/CompactionPlan.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
 import { Transcript } from "../../services/session/Transcript.js"
+import * as EntrySession from "./EntrySession.js"
 
 const chosenBy = {
   session: "chosen here",
@@ -29,8 +30,7 @@ export const make = Effect.gen(function* () {
   const spending = yield* Spending
   const { compression } = yield* Settings
 
-  const sessionHere = (entry: InboxEntry) =>
-    entry.event.sessionId === null ? sessions.peek(entry.key) : sessions.get(entry.event.sessionId)
+  const sessionHere = (entry: InboxEntry) => EntrySession.peek(sessions, entry)
 
   const model = (entry: InboxEntry, args: string) =>
     Effect.gen(function* () {

@@ -7,6 +7,7 @@ import type { Session } from "../../services/session/Session.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
 import { NothingToRewind, SessionCompacting, Transcript } from "../../services/session/Transcript.js"
 import { Database } from "../../services/state/Database.js"
+import * as EntrySession from "./EntrySession.js"
 
 export interface SessionCommands {
   /** Each answers with the text to say. */
@@ -59,8 +60,7 @@ export const make = (inbox: typeof Inbox.Service) =>
     const database = yield* Database
     const activity = yield* Activity
 
-    const sessionOf = (entry: InboxEntry) =>
-      entry.event.sessionId === null ? sessions.peek(entry.key) : sessions.get(entry.event.sessionId)
+    const sessionOf = (entry: InboxEntry) => EntrySession.peek(sessions, entry)
 
     /** Whoever shows the conversation looks at it again. */
     const changed = (entry: InboxEntry, session: Session) =>

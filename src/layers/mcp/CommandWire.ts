@@ -15,7 +15,6 @@ export interface Place {
   readonly token: string
 }
 
-const tokenName = "HERMES_COMMAND_TOKEN"
 const ending = { graceMillis: 500, limitMillis: 3_000 }
 /** Processes do not follow a test's clock. */
 const realTime = Effect.withClock(Clock.make())
@@ -40,7 +39,7 @@ const environmentOf = (
     )
     const made = yield* ChildEnvironment.make({
       home: place.home,
-      overrides: { ...overrides, [tokenName]: place.token }
+      overrides: { ...overrides, [ProcessTree.tokenName]: place.token }
     }).pipe(Effect.provideService(AmbientEnvironment, inherited))
     // Where our own files lie is no business of a server's, unless it was told.
     return Object.fromEntries(Object.entries(made).filter(([name]) => name !== "HERMES_HOME" || name in overrides))
@@ -66,7 +65,7 @@ export const open = (
           for (const reply of exchange.receive(line)) write(reply)
         }
       }).pipe(Effect.mapError((detail) => exchange.failed(`could not be started: ${detail}`))),
-      ({ pid }) => Effect.asVoid(realTime(ProcessTree.end({ pid, token: `${tokenName}=${place.token}` }, ending)))
+      ({ pid }) => Effect.asVoid(realTime(ProcessTree.end({ pid, token: ProcessTree.marked(place.token) }, ending)))
     )
     write = child.write
     yield* Turn.forkWorker(

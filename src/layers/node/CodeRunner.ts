@@ -20,7 +20,6 @@ import * as CodeChild from "./process/CodeChild.js"
 import * as CodeHost from "./process/CodeHost.js"
 import * as ProcessTree from "./process/ProcessTree.js"
 
-const tokenName = "HERMES_COMMAND_TOKEN"
 const graceMillis = 200
 const limitMillis = 3_000
 /** After its last word a program has so long to be gone. */
@@ -85,11 +84,11 @@ const make = Effect.gen(function* () {
       const environment = yield* ChildEnvironment.make({
         home: settings.home,
         passthrough: settings.terminal.envPassthrough,
-        overrides: { [tokenName]: token }
+        overrides: { [ProcessTree.tokenName]: token }
       })
       const child = yield* Effect.acquireRelease(CodeChild.start(folder, environment), (running) =>
         Effect.asVoid(
-          ProcessTree.end({ pid: running.pid, token: `${tokenName}=${token}` }, { graceMillis, limitMillis })
+          ProcessTree.end({ pid: running.pid, token: ProcessTree.marked(token) }, { graceMillis, limitMillis })
         )
       )
       const places = yield* Effect.makeSemaphore(atOnce)

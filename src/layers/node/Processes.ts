@@ -1,4 +1,4 @@
-import { Clock, Effect, Layer, Option, Schedule, Scope } from "effect"
+import { Clock, Effect, Layer, Schedule, Scope } from "effect"
 import { existsSync } from "node:fs"
 import * as path from "node:path"
 import { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
@@ -28,15 +28,13 @@ import { Owner } from "../../services/state/Owner.js"
 import * as EventLoop from "./EventLoop.js"
 import * as Background from "./process/Background.js"
 import * as Directory from "./process/Directory.js"
+import * as Draining from "./process/Draining.js"
 import * as GitGuard from "./process/GitGuard.js"
 import type { Held } from "./process/Held.js"
 import * as ProcessEntry from "./process/ProcessEntry.js"
 import * as ProcessTable from "./process/ProcessTable.js"
 import * as ProcessTree from "./process/ProcessTree.js"
 import * as Pty from "./process/Pty.js"
-
-/** By this name in its environment a process is known to belong to a command, wherever it went. */
-const tokenName = "HERMES_COMMAND_TOKEN"
 
 /** Processes that are known at a time, and those that one conversation may have running (gateway.md 8.3). */
 const mostKnown = 64
@@ -46,10 +44,6 @@ const keptMillis = 1_800_000
 
 const graceMillis = 500
 const limitMillis = 3_000
-/** A pipe that others still hold is read on until this many looks found nothing new. */
-const drainStepMillis = 20
-const quietLooks = 8
-const drainLooks = 100
 
 const causeOf = (id: string) => ({ kind: "process" as const, id })
 
@@ -78,7 +72,7 @@ const make = Effect.gen(function* () {
 
   const clean = (text: string): string => redactor.text(readable(text))
   const placeOf = (id: string): string => path.join(settings.home, "cache", "processes", id)
-  const tokenOf = (row: Pick<ProcessRow, "token">): string => `${tokenName}=${row.token}`
+  const tokenOf = (row: Pick<ProcessRow, "token">): string => ProcessTree.marked(row.token)
 
   /** A step that tells the turn's conversation of it, whoever's fiber this is: the route is the process's own. */
   const telling = (entry: ProcessEntry.ProcessEntry, id: string, text: string): Effect.Effect<Step<void>> =>
@@ -119,27 +113,17 @@ const make = Effect.gen(function* () {
       entry.done()
     })
 
-  /** Reads on until nobody can write any more, or nothing comes. */
   const drained = (entry: ProcessEntry.ProcessEntry, held: Held) =>
     Effect.gen(function* () {
-      let quiet = 0
-      for (let looks = 0; looks < drainLooks && quiet < quietLooks; looks++) {
-        const before = entry.output.total
-        if (Option.isSome(yield* Effect.timeoutOption(held.closed, drainStepMillis))) break
-        quiet = entry.output.total === before ? quiet + 1 : 0
-      }
+      yield* Draining.drain({ total: () => entry.output.total, closed: held.closed })
       entry.output.push(yield* held.remainder)
     }).pipe(realTime)
 
   const endTree = (entry: ProcessEntry.ProcessEntry): Effect.Effect<void> =>
-    Effect.flatMap(
-      ProcessTree.end({ pid: entry.pid, token: tokenOf(entry.row) }, { graceMillis, limitMillis }),
-      (left) =>
-        left.length === 0
-          ? Effect.void
-          : Effect.logWarning("processes of an ended command could not be ended").pipe(
-              Effect.annotateLogs({ pids: left.join(", ") })
-            )
+    ProcessTree.endOrWarn(
+      { pid: entry.pid, token: tokenOf(entry.row) },
+      { graceMillis, limitMillis },
+      "an ended command"
     )
 
   const watched = (entry: ProcessEntry.ProcessEntry, line: string) =>
@@ -195,7 +179,7 @@ const make = Effect.gen(function* () {
       const environment = yield* ChildEnvironment.make({
         home: settings.home,
         passthrough: settings.terminal.envPassthrough,
-        overrides: { ...GitGuard.environment, [tokenName]: entry.row.token }
+        overrides: { ...GitGuard.environment, [ProcessTree.tokenName]: entry.row.token }
       })
       const options = { shell, command: spec.command, directory, environment, onOutput: entry.take }
       const held = yield* spec.terminal

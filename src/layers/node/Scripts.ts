@@ -13,8 +13,6 @@ import * as GitGuard from "./process/GitGuard.js"
 import * as Pipes from "./process/Pipes.js"
 import * as ProcessTree from "./process/ProcessTree.js"
 
-/** By this name in its environment a process is known to belong to a run, wherever it went. */
-const tokenName = "HERMES_COMMAND_TOKEN"
 const graceMillis = 1_000
 const limitMillis = 4_000
 /** What it started may hold its output open; after this it is read no longer. */
@@ -75,14 +73,10 @@ const make = Effect.gen(function* () {
   }
 
   const endTree = (child: Child.Child, token: string) =>
-    Effect.flatMap(
-      ProcessTree.end({ pid: child.pid, token: `${tokenName}=${token}` }, { graceMillis, limitMillis }),
-      (left) =>
-        left.length === 0
-          ? Effect.void
-          : Effect.logWarning("processes of a script could not be ended").pipe(
-              Effect.annotateLogs({ pids: left.join(", ") })
-            )
+    ProcessTree.endOrWarn(
+      { pid: child.pid, token: ProcessTree.marked(token) },
+      { graceMillis, limitMillis },
+      "a script"
     )
 
   const run = (request: ScriptRequest) =>
@@ -93,7 +87,7 @@ const make = Effect.gen(function* () {
       const environment = yield* ChildEnvironment.make({
         home: settings.home,
         passthrough: settings.terminal.envPassthrough,
-        overrides: { ...GitGuard.environment, [tokenName]: token }
+        overrides: { ...GitGuard.environment, [ProcessTree.tokenName]: token }
       })
       const words = [...interpreterOf(file), file].map(quoted).join(" ")
       const fail = (

@@ -11,49 +11,24 @@ import { Shell, type ShellCommand, type ShellOutcome } from "../../services/shel
 import * as EventLoop from "./EventLoop.js"
 import * as Child from "./process/Child.js"
 import * as Directory from "./process/Directory.js"
+import * as Draining from "./process/Draining.js"
 import * as GitGuard from "./process/GitGuard.js"
 import * as Pipes from "./process/Pipes.js"
 import * as ProcessTree from "./process/ProcessTree.js"
-
-/** By this name in its environment a process is known to belong to a command, wherever it went. */
-const tokenName = "HERMES_COMMAND_TOKEN"
 
 /** Time between TERM and KILL; an interrupted turn must be gone within a second. */
 const interruptGraceMillis = 500
 const timeoutGraceMillis = 1_500
 const killLimitMillis = 3_000
 
-/**
- * The pipe of a command that has ended is read on until this many looks in a row found nothing new, and this many in
- * all. Looks rather than one long pause: on a busy machine a timer can fire before what waits in the pipe was read.
- */
-const drainStepMillis = 20
-const quietLooks = 8
-const drainLooks = 100
-
-const realTime = Effect.withClock(Clock.make())
-
-/** Reads on until nobody can write any more, or nothing comes. False when something still holds the pipe. */
 const drain = (child: Child.Child): Effect.Effect<boolean> =>
-  Effect.gen(function* () {
-    let quiet = 0
-    for (let looks = 0; looks < drainLooks && quiet < quietLooks; looks++) {
-      const before = child.output.total
-      if (Option.isSome(yield* Effect.timeoutOption(child.closed, drainStepMillis))) return true
-      quiet = child.output.total === before ? quiet + 1 : 0
-    }
-    return false
-  }).pipe(realTime)
+  Draining.drain({ total: () => child.output.total, closed: child.closed })
 
 const endTree = (child: Child.Child, token: string, graceMillis: number): Effect.Effect<void> =>
-  Effect.flatMap(
-    ProcessTree.end({ pid: child.pid, token: `${tokenName}=${token}` }, { graceMillis, limitMillis: killLimitMillis }),
-    (left) =>
-      left.length === 0
-        ? Effect.void
-        : Effect.logWarning("processes of an ended command could not be ended").pipe(
-            Effect.annotateLogs({ pids: left.join(", ") })
-          )
+  ProcessTree.endOrWarn(
+    { pid: child.pid, token: ProcessTree.marked(token) },
+    { graceMillis, limitMillis: killLimitMillis },
+    "an ended command"
   )
 
 const make = Effect.gen(function* () {
@@ -88,7 +63,7 @@ const make = Effect.gen(function* () {
       const environment = yield* ChildEnvironment.make({
         home: settings.home,
         passthrough: settings.terminal.envPassthrough,
-        overrides: { ...GitGuard.environment, [tokenName]: token }
+        overrides: { ...GitGuard.environment, [ProcessTree.tokenName]: token }
       })
       const startedAt = yield* Clock.currentTimeMillis
       const outcome = (

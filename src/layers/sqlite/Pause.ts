@@ -1,13 +1,9 @@
-import { Clock, Effect, Layer, Schema } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { Pause, Paused } from "../../services/operation/Pause.js"
-import { Database, Transaction } from "../../services/state/Database.js"
-import * as Rows from "./Rows.js"
+import { Database } from "../../services/state/Database.js"
+import * as Meta from "./Meta.js"
 
-const key = "gateway.paused"
-
-const Stored = Schema.parseJson(Paused)
-const one = Rows.first(Schema.Struct({ value: Stored }))
-const encode = Schema.encodeSync(Stored)
+const stored = Meta.fact("gateway.paused", Paused)
 
 /** The pause as a row that outlives the process; read once, since only this process changes it while it owns the home. */
 export const layer = Layer.effect(
@@ -15,9 +11,7 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const database = yield* Database
     const listeners: Array<Effect.Effect<void>> = []
-    let current =
-      (yield* database.read("pause.current", (sql) => one(sql`SELECT value FROM meta WHERE key = ${key}`)))?.value ??
-      null
+    let current = yield* stored.get
 
     return Pause.of({
       current: Effect.sync(() => current),
@@ -27,29 +21,16 @@ export const layer = Layer.effect(
           const paused: Paused = { at: yield* Clock.currentTimeMillis, by, reason }
           // Nothing begins from here on, also while the row is on its way.
           current = paused
-          yield* database
-            .write(
-              "pause.begin",
-              Effect.flatMap(Transaction, (sql) =>
-                Effect.asVoid(sql`INSERT INTO meta (key, value) VALUES (${key}, ${encode(paused)})
-                  ON CONFLICT (key) DO UPDATE SET value = excluded.value`)
-              )
-            )
-            .pipe(
-              Effect.onError(() =>
-                Effect.sync(() => {
-                  current = null
-                })
-              )
-            )
+          yield* Effect.onError(database.write("pause.begin", stored.put(paused)), () =>
+            Effect.sync(() => {
+              current = null
+            })
+          )
           return paused
         }).pipe(Effect.uninterruptible),
       lift: Effect.gen(function* () {
         if (current === null) return false
-        yield* database.write(
-          "pause.lift",
-          Effect.flatMap(Transaction, (sql) => Effect.asVoid(sql`DELETE FROM meta WHERE key = ${key}`))
-        )
+        yield* database.write("pause.lift", stored.remove)
         current = null
         yield* Effect.forEach(listeners, (told) => told, { discard: true })
         return true

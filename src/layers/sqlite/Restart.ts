@@ -1,19 +1,15 @@
-import { Clock, Deferred, Effect, Layer, Schema, Scope } from "effect"
+import { Clock, Deferred, Effect, Layer, Scope } from "effect"
 import * as Turn from "../../fibers/Turn.js"
 import { Drain } from "../../services/operation/Drain.js"
 import { Restart, RestartRequest } from "../../services/operation/Restart.js"
 import { Settings } from "../../services/operation/Settings.js"
-import { Database, Transaction } from "../../services/state/Database.js"
-import * as Rows from "./Rows.js"
+import { Database } from "../../services/state/Database.js"
+import * as Meta from "./Meta.js"
 
-const key = "gateway.restart"
+const stored = Meta.fact("gateway.restart", RestartRequest)
 
 /** What is older was asked of a process that never came back; nobody waits for the word any more. */
 const freshMillis = 3_600_000
-
-const Stored = Schema.parseJson(RestartRequest)
-const one = Rows.first(Schema.Struct({ value: Stored }))
-const encode = Schema.encodeSync(Stored)
 
 /** The request as a row, so that the next process knows whom to tell; in this one the drain and who waits for its end. */
 export const layer = Layer.scoped(
@@ -37,13 +33,7 @@ export const layer = Layer.scoped(
       ask: (request) =>
         Effect.gen(function* () {
           if ((yield* drain.draining) !== null) return
-          yield* database.write(
-            "restart.ask",
-            Effect.flatMap(Transaction, (sql) =>
-              Effect.asVoid(sql`INSERT INTO meta (key, value) VALUES (${key}, ${encode(request)})
-                ON CONFLICT (key) DO UPDATE SET value = excluded.value`)
-            )
-          )
+          yield* database.write("restart.ask", stored.put(request))
           yield* drain.begin({ restart: true })
           yield* Deferred.succeed(asked, request)
           yield* Turn.forkWorker(waited).pipe(Effect.provideService(Scope.Scope, scope))
@@ -52,15 +42,10 @@ export const layer = Layer.scoped(
       due: Deferred.await(due),
       taken: Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
-        const found = yield* database.read("restart.taken", (sql) =>
-          one(sql`SELECT value FROM meta WHERE key = ${key}`)
-        )
+        const found = yield* Effect.provideService(stored.get, Database, database)
         if (found === null) return null
-        yield* database.write(
-          "restart.taken",
-          Effect.flatMap(Transaction, (sql) => Effect.asVoid(sql`DELETE FROM meta WHERE key = ${key}`))
-        )
-        return now - found.value.at > freshMillis ? null : found.value
+        yield* database.write("restart.taken", stored.remove)
+        return now - found.at > freshMillis ? null : found
       })
     })
   })

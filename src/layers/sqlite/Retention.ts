@@ -1,11 +1,12 @@
 /** Forgets what has ended long ago (state-agent.md 1.11): conversations, and the rows of what was done for them. */
 import type { SqlClient } from "@effect/sql"
-import { Clock, Effect, Layer } from "effect"
+import { Clock, Effect, Layer, Schema } from "effect"
 import * as Turn from "../../fibers/Turn.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import * as Ids from "../node/Ids.js"
+import * as Meta from "./Meta.js"
 
 /** Rows of one step, and conversations: a step is a millisecond or two of everybody's time. */
 const rowsAtOnce = 100
@@ -20,7 +21,7 @@ const usageDays = 400
 const firstAfter = "10 minutes"
 
 /** When it was last done, so that a gateway that is started often does not do it often. */
-const doneAt = "last_auto_prune"
+const doneAt = Meta.fact("last_auto_prune", Schema.Number)
 
 /**
  * Steps that delete rows of one kind that ended before an instant, oldest first; their ids tell the time, so that what is
@@ -98,20 +99,9 @@ const once = Effect.gen(function* () {
   const { retentionDays } = (yield* Settings).database
   if (retentionDays === null) return
   const now = yield* Clock.currentTimeMillis
-  const last = yield* database.read(
-    "retention.last",
-    (sql) => sql<{ readonly value: string }>`SELECT value FROM meta WHERE key = ${doneAt}`
-  )
-  if (now - Number(last[0]?.value ?? 0) < dayMillis) return
+  if (now - ((yield* doneAt.get) ?? 0) < dayMillis) return
   const forgotten = yield* forget(now - retentionDays * dayMillis)
-  yield* database.write(
-    "retention.done",
-    Effect.flatMap(
-      Transaction,
-      (sql) => sql`INSERT INTO meta (key, value) VALUES (${doneAt}, ${String(now)})
-        ON CONFLICT (key) DO UPDATE SET value = excluded.value`
-    )
-  )
+  yield* database.write("retention.done", doneAt.put(now))
   if (forgotten.sessions + forgotten.rows > 0)
     yield* Effect.logInfo(
       `forgot ${forgotten.sessions} conversations and ${forgotten.rows} rows that ended more than ${retentionDays} days ago`

@@ -30,6 +30,9 @@ export class Source extends Schema.Class<Source>("hermes/conversation/Source")({
   uiSessionId: text
 }) {}
 
+/** Who sent it, as an answer of theirs is signed. */
+export const signatureOf = ({ userId, userName }: Source): string => userName ?? userId ?? "owner"
+
 /** A platform message id with what it answers; the reply is data, never instructions. */
 export const ReplyContext = Schema.Struct({ messageId: Schema.String, text: text, author: text })
 

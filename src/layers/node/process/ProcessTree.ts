@@ -14,6 +14,17 @@ export interface Root {
   readonly token: string
 }
 
+export interface Limits {
+  readonly graceMillis: number
+  readonly limitMillis: number
+}
+
+/** By this name in its environment a process is known to belong to a command, wherever it went. */
+export const tokenName = "HERMES_COMMAND_TOKEN"
+
+/** The token of a command as it stands in the environment of all its children. */
+export const marked = (token: string): string => `${tokenName}=${token}`
+
 /** Processes do not follow a test's clock. */
 const realTime = Effect.withClock(Clock.make())
 
@@ -65,10 +76,7 @@ const signal = (pid: number, name: NodeJS.Signals): boolean => {
  * TERM to all, then KILL to whoever is left after `graceMillis`, again and again until nobody is or `limitMillis` have
  * passed. Answers the pids that are still there.
  */
-export const end = (
-  root: Root,
-  options: { readonly graceMillis: number; readonly limitMillis: number }
-): Effect.Effect<ReadonlyArray<number>> =>
+export const end = (root: Root, options: Limits): Effect.Effect<ReadonlyArray<number>> =>
   Effect.gen(function* () {
     const known = new Set<string>()
     const look = Effect.map(ProcessTable.list, (entries) => members(root, known, entries))
@@ -90,3 +98,13 @@ export const end = (
     }
     return living.map((entry) => entry.pid)
   }).pipe(realTime)
+
+/** As {@link end}; who could not be ended is logged. `whose` says what started them. */
+export const endOrWarn = (root: Root, options: Limits, whose: string): Effect.Effect<void> =>
+  Effect.flatMap(end(root, options), (left) =>
+    left.length === 0
+      ? Effect.void
+      : Effect.logWarning(`processes of ${whose} could not be ended`).pipe(
+          Effect.annotateLogs({ pids: left.join(", ") })
+        )
+  )
