@@ -1,19 +1,13 @@
-/** What a person is told when something for them could not be delivered (gateway.md 3.11, decision 22): in its chat, and on the page as it happens. */
-import { Clock, Effect } from "effect"
+/**
+ * What a person is told when something for them could not be delivered (gateway.md 3.11, decision 22). The row of the
+ * word is stored with the end that it tells of, so that neither is there without the other, and waits for its turn in the chat.
+ */
 import { isChatRefused } from "../../services/adapter/Adapter.js"
 import * as Notice from "../../services/delivery/Notice.js"
 import type { DeliveryRow, NewDelivery } from "../../services/delivery/Outbox.js"
-import { Activity } from "../../services/operation/Activity.js"
-import { Database } from "../../services/state/Database.js"
-import type { Courier } from "./Courier.js"
-import type { Ledger } from "./Ledger.js"
 
-export interface Aftermath {
-  /** Looks at rows that have just been settled. Never fails: what cannot be told is logged. */
-  readonly tell: (settled: ReadonlyArray<DeliveryRow>) => Effect.Effect<void>
-}
-
-interface Word {
+export interface Word {
+  /** What it is about. */
   readonly row: DeliveryRow
   readonly notice: Notice.Notice
 }
@@ -23,7 +17,7 @@ const saidInChat = (row: DeliveryRow): boolean => row.replyToPerson || row.cause
 
 const problemOf = (row: DeliveryRow): string => row.reason ?? "no reason was given"
 
-/** One word for a reply that did not arrive, or one for each of its files that did not. */
+/** Of rows that end together: one word for a reply that did not arrive, or one for each of its files that did not. */
 export const wordsFor = (settled: ReadonlyArray<DeliveryRow>): ReadonlyArray<Word> => {
   const failed = settled.filter(({ state }) => state === "failed")
   const words = failed.find(({ media, replyToPerson }) => replyToPerson && media.length === 0)
@@ -36,7 +30,11 @@ export const wordsFor = (settled: ReadonlyArray<DeliveryRow>): ReadonlyArray<Wor
     }))
 }
 
-const rowOf = ({ notice, row }: Word): NewDelivery => ({
+/** A chat that takes nothing takes no word either. */
+export const isWritten = ({ row }: Word): boolean => !isChatRefused(problemOf(row))
+
+/** It waits, and so is sent by the next start when this process ends first. */
+export const rowOf = ({ notice, row }: Word): NewDelivery => ({
   cause: { kind: "notice", id: `${notice.code}:${row.id}` },
   address: { ...row.address, anchor: null },
   text: notice.text,
@@ -44,35 +42,10 @@ const rowOf = ({ notice, row }: Word): NewDelivery => ({
   parts: 1,
   transcriptId: null,
   via: row.via,
-  state: "sending",
+  state: "pending",
   replyToPerson: false,
   resendOf: null,
   turnId: row.turnId,
   sessionKey: row.sessionKey,
   isCron: row.isCron
 })
-
-export const make = (ledger: Ledger, courier: Courier) =>
-  Effect.gen(function* () {
-    const activity = yield* Activity
-    const database = yield* Database
-
-    const say = (word: Word): Effect.Effect<void> =>
-      Effect.gen(function* () {
-        const { notice, row } = word
-        const at = yield* Clock.currentTimeMillis
-        if (row.sessionKey !== null)
-          yield* activity.publish({ _tag: "notice", at, sessionKey: row.sessionKey, ...notice })
-        yield* Effect.logWarning("a person was told that something could not be delivered").pipe(
-          Effect.annotateLogs({ delivery: row.id, code: notice.code })
-        )
-        // A chat that takes nothing takes no notice either.
-        if (isChatRefused(problemOf(row))) return
-        const rows = yield* database.write("delivery.insert", ledger.insert([rowOf(word)]))
-        yield* courier.dispatch(rows, [], undefined)
-      }).pipe(Effect.catchAll((error) => Effect.logWarning("a notice could not be stored", error)))
-
-    return {
-      tell: (settled) => Effect.forEach(wordsFor(settled), say, { discard: true })
-    } satisfies Aftermath
-  })

@@ -20,7 +20,6 @@ import * as Courier from "./Courier.js"
 import * as Holds from "./Holds.js"
 import * as Ledger from "./Ledger.js"
 import * as Recovery from "./Recovery.js"
-import * as Aftermath from "./Aftermath.js"
 import * as Shaping from "./Shaping.js"
 import * as ReplyStream from "./ReplyStream.js"
 import * as Waiting from "./Waiting.js"
@@ -93,13 +92,12 @@ const make = Effect.gen(function* () {
   const database = yield* Database
   const redactor = yield* Redactor
   const scope = yield* Effect.scope
-  const ledger = yield* Ledger.make
   const holds = yield* Holds.make
+  const ledger = yield* Ledger.make(holds)
   const files = yield* MediaFiles
   const shaping = Shaping.make(files, redactor)
   const courier = yield* Courier.make(ledger, holds, files, scope)
-  const aftermath = yield* Aftermath.make(ledger, courier)
-  const waiting = yield* Waiting.make(holds, ledger, courier, aftermath, scope)
+  const waiting = yield* Waiting.make(holds, ledger, courier, scope)
   const recovery = yield* Recovery.make(ledger)
   const streams = yield* ReplyStream.make(ledger, courier, holds)
 
@@ -142,12 +140,8 @@ const make = Effect.gen(function* () {
     Effect.gen(function* () {
       const step = yield* prepare(outgoing)
       const rows = yield* database.write("delivery.insert", step(outgoing.transcriptId))
-      return yield* dispatch(rows, outgoing.buttons ?? [], undefined)
+      return yield* courier.dispatch(rows, outgoing.buttons ?? [], undefined)
     })
-
-  /** Sends, and tells the person of what could not be. */
-  const dispatch = (...sending: Parameters<Courier.Courier["dispatch"]>) =>
-    Effect.tap(courier.dispatch(...sending), ({ deliveries }) => aftermath.tell(deliveries))
 
   const stream = (outgoing: Omit<Outgoing, "text" | "transcriptId">) =>
     Effect.gen(function* () {
@@ -178,14 +172,14 @@ const make = Effect.gen(function* () {
   const finishStream = (started: DeliveryRow, rows: ReadonlyArray<DeliveryRow>, along?: Step<void>) =>
     Effect.gen(function* () {
       const [first, ...rest] = rows
-      if (first === undefined || first.id === started.id) return yield* dispatch(rows, [], along)
+      if (first === undefined || first.id === started.id) return yield* courier.dispatch(rows, [], along)
       const handedOver = first.state === "sending" ? started.platformMessageId : null
       yield* ledger.settle(
         [[started, { _tag: "Suppressed", reason: `the answer is ${first.id}` }]],
         handedOver === null ? undefined : outbox.noteMessage(first.id, handedOver)
       )
       const answer = handedOver === null ? first : new DeliveryRow({ ...first, platformMessageId: handedOver })
-      return yield* dispatch([answer, ...rest], [], along)
+      return yield* courier.dispatch([answer, ...rest], [], along)
     })
 
   const typing = (address: Address): Effect.Effect<void> =>
@@ -202,7 +196,7 @@ const make = Effect.gen(function* () {
 
   return Delivery.of({
     prepare,
-    dispatch: (rows, buttons, along) => dispatch(rows, buttons ?? [], along),
+    dispatch: (rows, buttons, along) => courier.dispatch(rows, buttons ?? [], along),
     deliver: Effect.fn("Delivery.deliver")(deliver),
     stream,
     finishStream: Effect.fn("Delivery.finishStream")(finishStream),

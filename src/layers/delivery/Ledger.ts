@@ -5,6 +5,8 @@ import { Redactor } from "../../services/delivery/Redactor.js"
 import { Activity } from "../../services/operation/Activity.js"
 import { Database, type Step } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
+import * as Aftermath from "./Aftermath.js"
+import type { Holds } from "./Holds.js"
 import type { Outcome } from "./Transmission.js"
 
 /** `suppressed`: settled without being sent. */
@@ -14,7 +16,7 @@ export interface Ledger {
   /** Inserts rows; those that are to be sent now are in this process's hands until they are settled. */
   readonly insert: (deliveries: ReadonlyArray<NewDelivery>) => Step<ReadonlyArray<DeliveryRow>>
   readonly become: (id: string, delivery: NewDelivery) => Step<DeliveryRow>
-  /** One transaction for all, not to be interrupted; answers the rows as they now stand. */
+  /** One transaction for all and for what people are told of it, not to be interrupted; answers the rows as they now stand. */
   readonly settle: (
     endings: ReadonlyArray<readonly [row: DeliveryRow, ending: Ending]>,
     along?: Step<void>
@@ -51,78 +53,99 @@ const settledRow = (row: DeliveryRow, ending: Ending, now: number): DeliveryRow 
 const stateOf = (tag: "Failed" | "Unknown" | "Suppressed"): "failed" | "unknown" | "suppressed" =>
   tag === "Failed" ? "failed" : tag === "Unknown" ? "unknown" : "suppressed"
 
-export const make = Effect.gen(function* () {
-  const activity = yield* Activity
-  const database = yield* Database
-  const outbox = yield* Outbox
-  const redactor = yield* Redactor
-  /** Whether somebody has begun to send it. */
-  const ours = new Map<string, boolean>()
+export const make = (holds: Holds) =>
+  Effect.gen(function* () {
+    const activity = yield* Activity
+    const database = yield* Database
+    const outbox = yield* Outbox
+    const redactor = yield* Redactor
+    /** Whether somebody has begun to send it. */
+    const ours = new Map<string, boolean>()
 
-  /** Platforms' own words may hold a token in an address. */
-  const redacted = (ending: Ending): Ending =>
-    ending._tag === "Sent"
-      ? { ...ending, note: ending.note === null ? null : redactor.text(ending.note) }
-      : { ...ending, reason: redactor.text(ending.reason) }
+    /** Platforms' own words may hold a token in an address. */
+    const redacted = (ending: Ending): Ending =>
+      ending._tag === "Sent"
+        ? { ...ending, note: ending.note === null ? null : redactor.text(ending.note) }
+        : { ...ending, reason: redactor.text(ending.reason) }
 
-  const write = (row: DeliveryRow, ending: Ending): Step<void> => {
-    switch (ending._tag) {
-      case "Sent":
-        return outbox.settle(row.id, { state: "sent", platformMessageId: ending.platformMessageId, note: ending.note })
-      case "Waits":
-        return outbox.settle(row.id, { state: "pending", notBefore: ending.notBefore, reason: ending.reason })
-      default:
-        return outbox.settle(row.id, { state: stateOf(ending._tag), reason: ending.reason })
-    }
-  }
-
-  const own = (row: DeliveryRow): void => {
-    if (row.state === "sending" && !ours.has(row.id)) ours.set(row.id, false)
-  }
-
-  const ledger: Ledger = {
-    insert: (deliveries) => Effect.tap(outbox.insert(deliveries), (rows) => Effect.sync(() => rows.forEach(own))),
-    become: (id, delivery) => Effect.tap(outbox.become(id, delivery), (row) => Effect.sync(() => own(row))),
-    settle: (endings, along) =>
-      Effect.gen(function* () {
-        if (endings.length === 0 && along === undefined) return []
-        const clean = endings.map(([row, ending]) => [row, redacted(ending)] as const)
-        yield* database.write(
-          "delivery.settle",
-          Effect.gen(function* () {
-            for (const [row, ending] of clean) yield* write(row, ending)
-            if (along !== undefined) yield* along
+    const write = (row: DeliveryRow, ending: Ending): Step<void> => {
+      switch (ending._tag) {
+        case "Sent":
+          return outbox.settle(row.id, {
+            state: "sent",
+            platformMessageId: ending.platformMessageId,
+            note: ending.note
           })
+        case "Waits":
+          return outbox.settle(row.id, { state: "pending", notBefore: ending.notBefore, reason: ending.reason })
+        default:
+          return outbox.settle(row.id, { state: stateOf(ending._tag), reason: ending.reason })
+      }
+    }
+
+    const own = (row: DeliveryRow): void => {
+      if (row.state === "sending" && !ours.has(row.id)) ours.set(row.id, false)
+    }
+
+    /** On the page it is seen as it happens. */
+    const told = ({ notice, row }: Aftermath.Word, at: number) =>
+      Effect.zipRight(
+        row.sessionKey === null
+          ? Effect.void
+          : activity.publish({ _tag: "notice", at, sessionKey: row.sessionKey, ...notice }),
+        Effect.logWarning("a person is told that something could not be delivered").pipe(
+          Effect.annotateLogs({ delivery: row.id, code: notice.code })
         )
-        const at = yield* Clock.currentTimeMillis
-        const rows = clean.map(([row, ending]) => settledRow(row, ending, at))
-        for (const row of rows) {
-          ours.delete(row.id)
-          if (row.state === "pending") continue
-          yield* activity.publish({
-            _tag: "delivery.settled",
-            at,
-            deliveryId: row.id,
-            platform: row.address.platform,
-            state: row.state
-          })
-        }
-        return rows
-      }).pipe(Effect.uninterruptible),
-    take: (row) =>
-      Effect.gen(function* () {
-        ours.set(row.id, true)
-        yield* database
-          .write("delivery.take", outbox.markSending(row.id))
-          .pipe(Effect.onError(() => Effect.sync(() => ours.delete(row.id))))
-        return changed(row, { state: "sending", attempts: row.attempts + 1 })
-      }),
-    isOurs: (id) => ours.has(id),
-    claim: (id) => {
-      const isFree = ours.get(id) !== true
-      ours.set(id, true)
-      return isFree
+      )
+
+    const ledger: Ledger = {
+      insert: (deliveries) => Effect.tap(outbox.insert(deliveries), (rows) => Effect.sync(() => rows.forEach(own))),
+      become: (id, delivery) => Effect.tap(outbox.become(id, delivery), (row) => Effect.sync(() => own(row))),
+      settle: (endings, along) =>
+        Effect.gen(function* () {
+          if (endings.length === 0 && along === undefined) return []
+          const clean = endings.map(([row, ending]) => [row, redacted(ending)] as const)
+          const at = yield* Clock.currentTimeMillis
+          const rows = clean.map(([row, ending]) => settledRow(row, ending, at))
+          const words = Aftermath.wordsFor(rows)
+          const written = words.filter(Aftermath.isWritten)
+          yield* database.write(
+            "delivery.settle",
+            Effect.gen(function* () {
+              for (const [row, ending] of clean) yield* write(row, ending)
+              if (written.length > 0) yield* outbox.insert(written.map(Aftermath.rowOf))
+              if (along !== undefined) yield* along
+            })
+          )
+          yield* Effect.forEach(words, (word) => told(word, at), { discard: true })
+          if (written.length > 0) yield* holds.wake
+          for (const row of rows) {
+            ours.delete(row.id)
+            if (row.state === "pending") continue
+            yield* activity.publish({
+              _tag: "delivery.settled",
+              at,
+              deliveryId: row.id,
+              platform: row.address.platform,
+              state: row.state
+            })
+          }
+          return rows
+        }).pipe(Effect.uninterruptible),
+      take: (row) =>
+        Effect.gen(function* () {
+          ours.set(row.id, true)
+          yield* database
+            .write("delivery.take", outbox.markSending(row.id))
+            .pipe(Effect.onError(() => Effect.sync(() => ours.delete(row.id))))
+          return changed(row, { state: "sending", attempts: row.attempts + 1 })
+        }),
+      isOurs: (id) => ours.has(id),
+      claim: (id) => {
+        const isFree = ours.get(id) !== true
+        ours.set(id, true)
+        return isFree
+      }
     }
-  }
-  return ledger
-})
+    return ledger
+  })

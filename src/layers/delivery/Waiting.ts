@@ -8,7 +8,6 @@ import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import { type DeliveryRow, Outbox, type WaitingChat } from "../../services/delivery/Outbox.js"
 import * as SteadyTime from "../../services/operation/SteadyTime.js"
 import type { StateError } from "../../services/state/StateError.js"
-import type { Aftermath } from "./Aftermath.js"
 import { type Courier, laneOf, recheckMillis, stops } from "./Courier.js"
 import type { Holds } from "./Holds.js"
 import type { Ledger } from "./Ledger.js"
@@ -51,7 +50,7 @@ export interface Waiting {
   readonly start: Effect.Effect<void>
 }
 
-export const make = (holds: Holds, ledger: Ledger, courier: Courier, aftermath: Aftermath, scope: Scope.Scope) =>
+export const make = (holds: Holds, ledger: Ledger, courier: Courier, scope: Scope.Scope) =>
   Effect.gen(function* () {
     const outbox = yield* Outbox
     const registry = yield* AdapterRegistry
@@ -73,28 +72,6 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, aftermath: 
         return Math.min(longestRecheckMillis, Math.max(recheckMillis, (now - since) / 4))
       })
 
-    const attempt = (row: DeliveryRow): Effect.Effect<Outcome, StateError> =>
-      Effect.uninterruptibleMask((restore) =>
-        Effect.gen(function* () {
-          const taken = yield* ledger.take(row)
-          const outcome = yield* restore(courier.carry(taken, []))
-          const final: Outcome =
-            outcome._tag === "Waits" && taken.attempts >= maximumAttempts
-              ? { _tag: "Failed", reason: `given up after ${taken.attempts} attempts: ${outcome.reason}` }
-              : outcome
-          yield* ledger.settle([[taken, final]])
-          return final
-        })
-      )
-
-    const failAll = (rows: ReadonlyArray<DeliveryRow>, reason: string) =>
-      ledger.settle(rows.map((row) => [row, { _tag: "Failed", reason }] as const))
-
-    /** Beside the line that this is in: what is said takes its place behind it. */
-    const tellApart = (settled: ReadonlyArray<DeliveryRow>) => Effect.asVoid(courier.apart(aftermath.tell(settled)))
-
-    const asItStands = (row: DeliveryRow) => Effect.map(outbox.get(row.id), (stored) => stored ?? row)
-
     const tooOld = (row: DeliveryRow): string =>
       `not sent within ${maximumAgeMillis / 3_600_000} h${row.reason === null ? "" : `: ${row.reason}`}`
 
@@ -110,6 +87,30 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, aftermath: 
         )
       )
 
+    const failed = (row: DeliveryRow, reason: string) => [row, { _tag: "Failed", reason }] as const
+
+    /** Sends a row and settles it, and with it what is not to be sent after it. */
+    const attempt = (row: DeliveryRow): Effect.Effect<Outcome, StateError> =>
+      Effect.uninterruptibleMask((restore) =>
+        Effect.gen(function* () {
+          const after = row.part < row.parts ? yield* partsAfter(row) : []
+          const taken = yield* ledger.take(row)
+          const outcome = yield* restore(courier.carry(taken, []))
+          const final: Outcome =
+            outcome._tag === "Waits" && taken.attempts >= maximumAttempts
+              ? { _tag: "Failed", reason: `given up after ${taken.attempts} attempts: ${outcome.reason}` }
+              : outcome
+          const ended =
+            final._tag === "Sent" || final._tag === "Waits" || !stops(row, final)
+              ? []
+              : after.map((part) =>
+                  failed(part, `not sent, because part ${row.part} of ${row.parts} was not: ${final.reason}`)
+                )
+          yield* ledger.settle([[taken, final], ...ended])
+          return final
+        })
+      )
+
     /** Sends a chat's rows until one has to wait; answers how many were sent. Runs inside the chat's lane. */
     const serve = (chat: WaitingChat): Effect.Effect<number, StateError> =>
       Effect.gen(function* () {
@@ -122,7 +123,8 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, aftermath: 
           if (row === undefined) break
           const now = yield* Clock.currentTimeMillis
           if (now - row.createdAt > maximumAgeMillis) {
-            yield* tellApart(yield* failAll([row], tooOld(row)))
+            yield* ledger.settle([row, ...(yield* partsAfter(row))].map((part) => failed(part, tooOld(part))))
+            rows = []
             continue
           }
           const away = yield* awayFor(row.address.platform)
@@ -135,14 +137,9 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, aftermath: 
             yield* holds.hold(lane, outcome.notBefore - (yield* Clock.currentTimeMillis))
             return sent
           }
-          if (outcome._tag === "Sent") {
-            sent += 1
-            continue
-          }
-          const after = stops(row, outcome) ? yield* partsAfter(row) : []
-          yield* failAll(after, `not sent, because part ${row.part} of ${row.parts} was not: ${outcome.reason}`)
-          rows = rows.filter((other) => after.every(({ id }) => id !== other.id))
-          if (outcome._tag === "Failed") yield* tellApart([yield* asItStands(row)])
+          if (outcome._tag === "Sent") sent += 1
+          // What ended with it is not in these pages any more.
+          else rows = []
         }
         yield* holds.release(lane)
         return sent

@@ -248,6 +248,7 @@ describe("a send that fails", () => {
       const chat = platform()
       chat.onSend = (message, arrives) => (message.plain === true ? arrives : Effect.fail(refused("bad_request")))
       const gateway = yield* life([chat])
+      yield* gateway.delivery.recover
       const delivered = yield* gateway.delivery.deliver(outgoing("1", `*${"x".repeat(4_000)}`))
       assert.isTrue(delivered.ok)
       assert.lengthOf(chat.calls, 2)
@@ -257,6 +258,7 @@ describe("a send that fails", () => {
       const twice = yield* gateway.delivery.deliver(outgoing("1", "again"))
       assert.strictEqual(twice.deliveries[0]?.state, "failed")
       // And the person is told, in both forms, in vain.
+      yield* settle
       assert.lengthOf(
         chat.calls.filter(({ message }) => message.text === "again"),
         2

@@ -7,7 +7,7 @@ import * as Turn from "../../../src/fibers/Turn.js"
 import * as MediaFilesLayer from "../../../src/layers/delivery/MediaFiles.js"
 import { type OutboundMessage, SendRefused, SendUncertain } from "../../../src/services/adapter/Adapter.js"
 import { ambient, files, settingsLayer } from "../support/hands.js"
-import { at, durable, life, outgoing, platform, turn } from "./support.js"
+import { at, durable, life, outgoing, platform, settle, turn } from "./support.js"
 
 interface Place {
   readonly home: string
@@ -43,8 +43,10 @@ const taking = () => platform("telegram", { files: { maxBytes: 900, maxPhotoByte
 const say = (chat: ReturnType<typeof platform>, { layer, work }: Place, text: string) =>
   Effect.gen(function* () {
     const gateway = yield* life([chat], {}, layer)
+    yield* gateway.delivery.recover
     const said = { ...outgoing("1", text), address: { ...at("1"), scopeId: "scope" } }
     const delivered = yield* Turn.enter(turn("1", { workingDirectory: work }))(gateway.delivery.deliver(said))
+    yield* settle
     return { gateway, delivered }
   })
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, TestClock } from "effect"
-import { SendUncertain } from "../../../src/services/adapter/Adapter.js"
+import { SendRefused, SendUncertain } from "../../../src/services/adapter/Adapter.js"
 import * as Notice from "../../../src/services/delivery/Notice.js"
 import { Database } from "../../../src/services/state/Database.js"
 import { at, durable, type Life, life, outgoing, platform, settle } from "./support.js"
@@ -215,6 +215,25 @@ describe("at boot", () => {
         yield* TestClock.adjust("5 seconds")
         assert.deepStrictEqual(yield* Fiber.join(opening), { sent: 0, unknown: 1, resent: 0 })
       }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("a person is told by the next life of a reply that failed in this one's last commit", () =>
+    Effect.gen(function* () {
+      const chat = platform()
+      const first = yield* life([chat])
+      chat.onSend = () =>
+        Effect.fail(new SendRefused({ platform: "telegram", detail: "not that", code: "bad_request" }))
+      // Nothing here sends what waits: it ends before that.
+      yield* first.delivery.deliver(outgoing("1", "x".repeat(5_000)))
+      assert.deepStrictEqual(first.commits, ["delivery.insert", "delivery.settle"])
+      yield* first.kill
+      assert.deepStrictEqual(yield* stateOf(first), ["failed", "failed", "pending"])
+      chat.onSend = (_message, arrives) => arrives
+      const second = yield* life([chat])
+      assert.deepStrictEqual(yield* second.delivery.recover, { sent: 1, unknown: 0, resent: 0 })
+      assert.match(chat.posted[0]?.text ?? "", /could not deliver it here.*not that/)
+      assert.lengthOf(chat.posted, 1)
+    }).pipe(Effect.provide(durable))
   )
 
   it.scoped("what this process is sending itself is left alone", () =>
