@@ -109,7 +109,7 @@ export const suite = (name: string, stores: Layer.Layer<Database | Inbox | Chann
           yield* from({ chatId: "g", chatName: null, chatType: "group" })
           yield* from({ chatId: null })
           yield* from({ platform: "", chatId: "terminal" })
-          const met = yield* channels.list("met")
+          const met = yield* channels.list(["met"], 10)
           assert.deepStrictEqual(
             met.map(({ chatId, name: called, threadId, type }) => ({ chatId, called, threadId, type })),
             [
@@ -118,9 +118,9 @@ export const suite = (name: string, stores: Layer.Layer<Database | Inbox | Chann
             ]
           )
           yield* from({ chatId: "g", chatName: "Orchard", chatType: "group" })
-          assert.strictEqual((yield* channels.list("met"))[0]?.name, "Orchard")
+          assert.strictEqual((yield* channels.list(["met"], 10))[0]?.name, "Orchard")
           assert.includeMembers(
-            (yield* channels.list(null)).map((chat) => chat.platform),
+            (yield* channels.list(null, 10)).map((chat) => chat.platform),
             ["met"]
           )
         })

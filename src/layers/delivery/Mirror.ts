@@ -20,7 +20,7 @@ const make = Effect.gen(function* () {
       database.write(
         "mirror.append",
         transcript.append(session, null, [
-          { _tag: "user", text: redactor.text(labelled(said)), platformMessageId: null }
+          { _tag: "user", text: redactor.text(labelled(said)), platformMessageId: null, mirrored: true }
         ]),
         "transcript"
       )

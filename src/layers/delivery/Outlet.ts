@@ -5,7 +5,7 @@ import { deliveryView, type SendResult, type TargetView, targetViews } from "../
 import * as Deliver from "../../services/delivery/Deliver.js"
 import { Delivery } from "../../services/delivery/Delivery.js"
 import { HomeChannels } from "../../services/delivery/HomeChannels.js"
-import { TargetResolver } from "../../services/delivery/TargetResolver.js"
+import { offeredChats, TargetResolver } from "../../services/delivery/TargetResolver.js"
 import { Ids } from "../../services/operation/Ids.js"
 
 export const make = Effect.gen(function* () {
@@ -45,7 +45,7 @@ export const make = Effect.gen(function* () {
           name,
           home
         }))
-      return [...targetViews(yield* homes.all, yield* directory.list(null)), ...botChat]
+      return [...targetViews(yield* homes.all, yield* directory.list(null, offeredChats)), ...botChat]
     })
   }
 })

@@ -13,6 +13,7 @@ import * as Target from "../../services/delivery/Target.js"
 import {
   InTurnUnresolvable,
   NoHomeChannel,
+  offeredChats,
   TargetResolver,
   UnresolvedTarget
 } from "../../services/delivery/TargetResolver.js"
@@ -27,9 +28,6 @@ interface Origin {
 
 /** Chats whose tripwire has been logged; more are not told apart. */
 const toldCapacity = 1_000
-
-/** Chats offered to pick from; who looks for an older one names it. */
-const offeredChats = 500
 
 const isHome = (home: Address | undefined, chat: KnownChat): boolean =>
   home !== undefined && home.chatId === chat.chatId && home.threadId === chat.threadId
@@ -165,18 +163,16 @@ const make = Effect.gen(function* () {
   const choices = Effect.gen(function* () {
     const platforms = yield* known
     const homeOf = new Map((yield* homes.all).map((home) => [home.platform, home]))
-    const chats = (yield* directory.list(null)).slice(0, offeredChats)
     const connected = platforms.filter((platform) => platform !== Deliver.botChat)
+    const chats = yield* directory.list(connected, offeredChats)
     return [
       ...connected.map((platform) => ({ target: platform, name: platform, platform, home: homeOf.has(platform) })),
-      ...chats
-        .filter(({ platform }) => connected.includes(platform))
-        .map((chat) => ({
-          target: Target.write(chat),
-          name: chat.name ?? chat.chatId,
-          platform: chat.platform,
-          home: isHome(homeOf.get(chat.platform), chat)
-        })),
+      ...chats.map((chat) => ({
+        target: Target.write(chat),
+        name: chat.name ?? chat.chatId,
+        platform: chat.platform,
+        home: isHome(homeOf.get(chat.platform), chat)
+      })),
       ...(platforms.includes(Deliver.botChat)
         ? [{ target: Deliver.botChat, name: "Bot Chat", platform: Deliver.botChat, home: false }]
         : [])

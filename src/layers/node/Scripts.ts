@@ -163,7 +163,7 @@ const make = Effect.gen(function* () {
       })
     )
 
-  return Scripts.of({ locate, run })
+  return Scripts.of({ folder, locate, run })
 })
 
 /** Scripts of the home's `scripts` folder: `.sh` by bash, `.js` by this Node, anything else by Python. */

@@ -190,7 +190,12 @@ const make = Effect.gen(function* () {
     verdict: Verdict,
     plan: RunRetry.Plan
   ):
-    | { readonly lane: "result"; readonly text: string; readonly clean: string }
+    | {
+        readonly lane: "result"
+        readonly text: string
+        readonly clean: string
+        readonly directory: string | null
+      }
     | { readonly lane: "failure"; readonly text: string }
     | null => {
     const { job } = stored
@@ -200,7 +205,12 @@ const make = Effect.gen(function* () {
         const text = [done.text, done.warning].filter((part) => part !== null).join("\n\n")
         const wraps = settings.cron.wrapResponse && !done.verbatim
         const continuable = job.attachToSession ?? settings.cron.mirrorDelivery
-        return { lane: "result", text: wraps ? Wrapper.wrapped(job, text, { continuable }) : text, clean: text }
+        return {
+          lane: "result",
+          text: wraps ? Wrapper.wrapped(job, text, { continuable }) : text,
+          clean: text,
+          directory: done.directory
+        }
       }
       case "Quiet":
         return null
@@ -338,7 +348,7 @@ const make = Effect.gen(function* () {
               runId(claim.occurrence),
               lane,
               words.text,
-              words.lane === "result" ? { job, text: words.clean } : null
+              words.lane === "result" ? { job, text: words.clean, directory: words.directory } : null
             )
       const spoken = yield* speak(claim, done, verdict, trace, turn, letters)
       const sent = yield* post.send(spoken.rows, lane === null ? [] : RunDelivery.problemsOf(lane), letters.arrived)

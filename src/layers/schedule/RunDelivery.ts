@@ -24,10 +24,12 @@ export interface Letters {
 
 export const nothing: Letters = { rows: Effect.succeed([]), arrived: [] }
 
-/** A result that people may go on from: whose it is, and its words without what stands around them. */
+/** A result that people may go on from: whose it is, its words without what stands around them, and where its work was done. */
 export interface Continued {
   readonly job: Job
   readonly text: string
+  /** Null: where the agent of the present turn works. */
+  readonly directory: string | null
 }
 
 const hasArrived = ({ deliveries }: Delivered): boolean =>
@@ -81,7 +83,8 @@ export const make = Effect.gen(function* () {
             address: ways[index]?.address ?? target.address,
             text,
             via: target.via,
-            replyToPerson: false
+            replyToPerson: false,
+            ...(continued === null || continued.directory === null ? {} : { directory: continued.directory })
           })
         )
         return { rows: Effect.forEach(steps, (step) => step(null)), arrived: ways.map(({ arrived }) => arrived) }

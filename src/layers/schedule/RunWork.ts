@@ -38,6 +38,8 @@ export type Work =
       readonly silent: boolean
       /** From a script alone: delivered as it stands. */
       readonly verbatim: boolean
+      /** Where the files lie that it names by a relative path; null is the agent's directory. */
+      readonly directory: string | null
       readonly warning: string | null
       readonly answer: AgentAnswer | null
     }
@@ -145,6 +147,7 @@ export const make = Effect.gen(function* () {
                     text: output.stdout,
                     silent: Silence.isSilent(output.stdout),
                     verbatim: true,
+                    directory: job.workdir ?? scripts.folder,
                     warning: null,
                     answer: null
                   }
@@ -206,7 +209,15 @@ export const make = Effect.gen(function* () {
         : answer.exit === "truncated"
           ? "The answer was cut off by the model's limit."
           : null
-    return { _tag: "Said", text: answer.text, silent: Silence.isSilent(answer.text), verbatim: false, warning, answer }
+    return {
+      _tag: "Said",
+      text: answer.text,
+      silent: Silence.isSilent(answer.text),
+      verbatim: false,
+      directory: null,
+      warning,
+      answer
+    }
   }
 
   const ask = (claim: FireClaim, job: Job, parts: RunPrompt.RunPromptParts, trace: Trace) =>

@@ -24,11 +24,14 @@ export const layer = Layer.effect(
   ChannelDirectory,
   Effect.map(Database, (database) =>
     ChannelDirectory.of({
-      list: Effect.fn("ChannelDirectory.list")((platform: string | null) =>
-        database.read("channels.list", (sql) =>
-          many(sql`SELECT ${sql.literal(columns)} FROM channels
-            WHERE ${platform === null ? sql`1` : sql`platform = ${platform}`} ORDER BY last_seen_at DESC, chat_id`)
-        )
+      list: Effect.fn("ChannelDirectory.list")((platforms: ReadonlyArray<string> | null, limit: number) =>
+        platforms?.length === 0
+          ? Effect.succeed([])
+          : database.read("channels.list", (sql) =>
+              many(sql`SELECT ${sql.literal(columns)} FROM channels
+                WHERE ${platforms === null ? sql`1` : sql.in("platform", platforms)}
+                ORDER BY last_seen_at DESC, chat_id LIMIT ${limit}`)
+            )
       ),
       candidates: Effect.fn("ChannelDirectory.candidates")((platform: string, reference: string) => {
         const name = bare(reference)

@@ -26,6 +26,9 @@ const common = {
   text: Schema.String
 }
 
+/** The outcome of a row in a person's role that no person said. */
+const mirrored = "mirrored"
+
 const Pictures = Schema.parseJson(Schema.Array(Picture))
 const encodePictures = Schema.encode(Pictures)
 
@@ -34,7 +37,8 @@ const Row = Schema.Union(
     ...common,
     role: Schema.Literal("user"),
     platformMessageId: Schema.NullOr(Schema.String),
-    media: Schema.NullOr(Pictures)
+    media: Schema.NullOr(Pictures),
+    outcome: Schema.NullOr(Schema.String)
   }),
   Schema.Struct({
     ...common,
@@ -60,7 +64,8 @@ const messageOf = (row: typeof Row.Type): StoredMessage["message"] => {
         _tag: "user",
         text: row.text,
         platformMessageId: row.platformMessageId,
-        ...(row.media === null ? {} : { media: row.media })
+        ...(row.media === null ? {} : { media: row.media }),
+        ...(row.outcome === mirrored ? { mirrored: true } : {})
       }
     case "assistant":
       return {
@@ -117,7 +122,15 @@ const ownOf = (message: Message): Effect.Effect<Own, ParseResult.ParseError> => 
         message.media === undefined || message.media.length === 0
           ? Effect.succeed(null)
           : encodePictures(message.media),
-        (pictures): Own => [null, null, null, null, null, message.platformMessageId, pictures]
+        (pictures): Own => [
+          null,
+          null,
+          null,
+          null,
+          message.mirrored === true ? mirrored : null,
+          message.platformMessageId,
+          pictures
+        ]
       )
     case "assistant":
       return Effect.map(
@@ -133,14 +146,17 @@ const Standing = Rows.first(Schema.Struct({ count: Schema.Number, sum: Schema.Nu
 
 const Persons = Rows.all(Schema.Struct({ position: Schema.Number, text: Schema.String }))
 
-/** The newest live messages of persons that no summary has taken in. What came into the conversation by itself is a row of the same role. */
+/**
+ * The newest live messages of persons that no summary has taken in. What came into the conversation by itself is a row of
+ * the same role, and so is what was said in its chat by others, which no turn wrote.
+ */
 const personsOf = (sql: SqlClient.SqlClient, sessionId: string, limit: number) =>
   Effect.gen(function* () {
     const live = sql`session_id = ${sessionId} AND active = 1`
     const [summary] = yield* Persons(sql`SELECT coalesce(position, id) AS position, text FROM messages
       WHERE ${live} AND role = 'summary' ORDER BY 1 DESC LIMIT 1`)
     return yield* Persons(sql`SELECT id AS position, text FROM messages AS m
-      WHERE ${live} AND role = 'user' AND id > ${summary?.position ?? 0}
+      WHERE ${live} AND role = 'user' AND id > ${summary?.position ?? 0} AND outcome IS NOT ${mirrored}
         AND NOT EXISTS (SELECT 1 FROM turns AS t JOIN inbound_events AS e ON e.id = t.inbox_id
           WHERE t.id = m.turn_id AND e.event ->> 'internal' IS NOT NULL)
       ORDER BY id DESC LIMIT ${limit}`)

@@ -187,7 +187,7 @@ const make = Effect.gen(function* () {
         .map((adapter) => adapter.platform)
         .filter((platform) => wanted === null || platform === wanted)
         .sort()
-      const chats = (yield* directory.list(wanted)).filter((chat) => platforms.includes(chat.platform))
+      const chats = yield* directory.list(platforms, listedChats + 1)
       const homeOf = new Map((yield* homes.all).map((home) => [home.platform, home]))
       const shown = chats.slice(0, listedChats)
       return JSON.stringify({
@@ -199,7 +199,7 @@ const make = Effect.gen(function* () {
             .filter((chat) => chat.platform === platform)
             .map((chat) => ({ target: Target.write(chat), name: chat.name, type: chat.type }))
         })),
-        ...(chats.length > shown.length ? { note: `${chats.length - shown.length} older chats are not shown` } : {})
+        ...(chats.length > shown.length ? { note: "older chats are not shown; one is found by its name" } : {})
       })
     })
 

@@ -14,8 +14,11 @@ export interface KnownChat {
 export class ChannelDirectory extends Context.Tag("hermes/adapter/ChannelDirectory")<
   ChannelDirectory,
   {
-    /** Newest first. */
-    readonly list: (platform: string | null) => Effect.Effect<ReadonlyArray<KnownChat>, StateError>
+    /** At most `limit` chats of these platforms, or of all, newest first. */
+    readonly list: (
+      platforms: ReadonlyArray<string> | null,
+      limit: number
+    ) => Effect.Effect<ReadonlyArray<KnownChat>, StateError>
     /** The chats of a platform that a reference may mean: by id, by name, by topic, by the beginning of a name. */
     readonly candidates: (platform: string, reference: string) => Effect.Effect<ReadonlyArray<KnownChat>, StateError>
   }

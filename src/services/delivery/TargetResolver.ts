@@ -1,6 +1,9 @@
 import { Context, type Effect, Schema } from "effect"
 import type { Address } from "../../fibers/DeliveryOrigin.js"
 import type { StateError } from "../state/StateError.js"
+
+/** Chats offered to pick from; who looks for an older one names it. */
+export const offeredChats = 500
 import type { Routed } from "./Deliver.js"
 import type { Via } from "./Outbox.js"
 

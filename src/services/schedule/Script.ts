@@ -44,6 +44,8 @@ export interface ScriptOutput {
 export class Scripts extends Context.Tag("hermes/schedule/Scripts")<
   Scripts,
   {
+    /** Where they lie, and work when their job has no directory. */
+    readonly folder: string
     /** The file that a path names, links followed. Relative paths only. */
     readonly locate: (path: string) => Effect.Effect<string, ScriptRefused>
     /** Runs it under the current turn, whose marker its environment carries. Interrupted, its whole tree is ended. */

@@ -17,7 +17,9 @@ export const Message = Schema.Union(
     text: Schema.String,
     platformMessageId: Schema.NullOr(Schema.String),
     /** Pictures that came with it, for a model that sees; its text names them for any other. */
-    media: Schema.optional(Schema.Array(Picture))
+    media: Schema.optional(Schema.Array(Picture)),
+    /** Said in this chat by another turn (`Mirror`): a person said nothing, and can take nothing back. */
+    mirrored: Schema.optional(Schema.Boolean)
   }),
   Schema.TaggedStruct("assistant", {
     text: Schema.String,

@@ -59,7 +59,8 @@ const world = ({ homes = [home, slackHome] }: World) => {
         Layer.succeed(
           ChannelDirectory,
           ChannelDirectory.of({
-            list: (name) => Effect.succeed(chats.filter((chat) => name === null || chat.platform === name)),
+            list: (names, limit) =>
+              Effect.succeed(chats.filter((chat) => names === null || names.includes(chat.platform)).slice(0, limit)),
             candidates: (name) => Effect.succeed(chats.filter((chat) => chat.platform === name))
           })
         ),

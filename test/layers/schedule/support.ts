@@ -56,6 +56,7 @@ export const resolver = Layer.mock(TargetResolver, {
 })
 
 const scripts = Layer.mock(Scripts, {
+  folder: "/home/scripts",
   locate: (path) =>
     /^[\w-]+\.(?:sh|py)$/.test(path)
       ? Effect.succeed(`/home/scripts/${path}`)

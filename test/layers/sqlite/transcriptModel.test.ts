@@ -21,6 +21,7 @@ import { folder } from "./temporary.js"
 
 type Operation =
   | { readonly op: "say"; readonly answers: number; readonly tools: number }
+  | { readonly op: "mirror" }
   | { readonly op: "compact"; readonly first: number; readonly last: number; readonly during: number }
   | { readonly op: "rewind"; readonly turns: number }
   | { readonly op: "branch" }
@@ -29,6 +30,7 @@ type Operation =
 
 const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ op: fc.constant("say" as const), answers: fc.nat(2), tools: fc.nat(2) }) },
+  { weight: 1, arbitrary: fc.constant({ op: "mirror" as const }) },
   {
     weight: 3,
     arbitrary: fc.record({
@@ -44,7 +46,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ op: fc.constant("crash" as const), compacting: fc.boolean() }) }
 )
 
-const user = (text: string): Message => ({ _tag: "user", text, platformMessageId: null })
+const user = (text: string, mirrored = false): Message => ({ _tag: "user", text, platformMessageId: null, mirrored })
 const assistant = (text: string, calls: ReadonlyArray<string> = []): Message => ({
   _tag: "assistant",
   text,
@@ -54,9 +56,9 @@ const assistant = (text: string, calls: ReadonlyArray<string> = []): Message => 
 })
 const tool = (callId: string): Message => ({ _tag: "tool", callId, tool: "probe", text: callId, disposition: "ok" })
 
-/** What the model keeps of a row. */
+/** What the model keeps of a row: what was said by others is no person's. */
 const told = (message: Message | { readonly _tag: "summary"; readonly text: string }): string =>
-  `${message._tag}:${message.text}`
+  `${message._tag === "user" && message.mirrored === true ? "mirrored" : message._tag}:${message.text}`
 
 interface Modelled {
   rows: ReadonlyArray<string>
@@ -97,7 +99,7 @@ const run = (operations: ReadonlyArray<Operation>) =>
           Effect.tap(database.write("test", transcript.append(session.id, null, messages)), () =>
             Effect.sync(() => {
               model.rows = [...model.rows, ...messages.map(told)]
-              for (const message of messages) model.said.add(told(message))
+              for (const message of messages) model.said.add(`${message._tag}:${message.text}`)
             })
           )
 
@@ -114,6 +116,8 @@ const run = (operations: ReadonlyArray<Operation>) =>
         switch (operation.op) {
           case "say":
             return yield* say(operation.answers, operation.tools)
+          case "mirror":
+            return yield* append([user(`m${++counter}`, true)])
           case "compact": {
             const lease = yield* Effect.flatten(compactions.acquire(session.id))
             const plan = CompactionPlan.plan(yield* transcript.load(session.id), 200_000, {
