@@ -63,6 +63,9 @@ export const make = Effect.gen(function* () {
   ): Effect.Effect<{ readonly deliver: string; readonly notes: ReadonlyArray<string> }, JobError> =>
     Effect.gen(function* () {
       const tokens = Deliver.parse(value)
+      const nowhere = tokens.find(({ word }) => word._tag === "Chat" && word.reference.trim() === "")
+      if (nowhere !== undefined)
+        return yield* invalid(field, nowhere.written, `names no chat; write one behind it: ${nowhere.written}CHAT`)
       const at = yield* resolver.route(Deliver.write(tokens), addressOf(origin))
       const [problem] = at.problems
       if (problem !== undefined) return yield* invalid(field, problem.token, problem.error.message)
@@ -191,6 +194,8 @@ export const make = Effect.gen(function* () {
         if ([...asked].length > longestName)
           return yield* invalid("name", asked, `expected at most ${longestName} characters`)
         if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(asked)) return yield* invalid("name", asked, "expected one line")
+        if (/\p{Bidi_Control}/u.test(asked))
+          return yield* invalid("name", asked, "expected no characters that turn the direction of writing")
         return asked
       }
       if (before !== null) return before.name

@@ -3,6 +3,7 @@ import { Effect, Either } from "effect"
 import type { CurrentTurn } from "../../fibers/Turn.js"
 import * as Turn from "../../fibers/Turn.js"
 import { Agent, type AgentAnswer } from "../../services/agent/Agent.js"
+import * as ModelProblem from "../../services/agent/ModelProblem.js"
 import type { ModelError } from "../../services/agent/ModelRoute.js"
 import { Spending } from "../../services/agent/Spending.js"
 import { Skills } from "../../services/agent/Skills.js"
@@ -73,10 +74,15 @@ const mute = { update: () => Effect.void, segment: Effect.void }
 const failed = (
   kind: FailureKind,
   detail: string,
-  more: { readonly reached?: boolean; readonly retryAfterMillis?: number | null; readonly mute?: boolean } = {}
+  more: {
+    readonly reached?: boolean
+    readonly retryAfterMillis?: number | null
+    readonly mute?: boolean
+    readonly remedy?: string | null
+  } = {}
 ): Work => ({
   _tag: "Failed",
-  failure: { kind, detail },
+  failure: { kind, detail, remedy: more.remedy ?? null },
   reached: more.reached ?? true,
   retryAfterMillis: more.retryAfterMillis ?? null,
   mute: more.mute ?? false
@@ -254,13 +260,16 @@ export const make = Effect.gen(function* () {
         Effect.provideService(Toolset.Granted, job.enabledToolsets),
         Effect.map(said),
         Effect.catchTags({
-          ModelError: (error) =>
-            Effect.succeed(
-              failed(modelKind[error.reason] ?? "other", error.message, {
+          ModelError: (error) => {
+            const { cause, remedy } = ModelProblem.describe(error, 0)
+            return Effect.succeed(
+              failed(modelKind[error.reason] ?? "other", cause, {
                 reached: reached(),
-                retryAfterMillis: error.retryAfterMillis
+                retryAfterMillis: error.retryAfterMillis,
+                remedy
               })
-            ),
+            )
+          },
           Inactive: (error) => Effect.succeed(failed("inactivity", error.message)),
           PersistenceFailed: (error) => Effect.succeed(failed("other", error.message))
         })

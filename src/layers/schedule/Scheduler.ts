@@ -158,7 +158,8 @@ const make = Effect.gen(function* () {
       )
     yield* beat
     if (stopped || (yield* drain.draining) !== null || (yield* pause.current) !== null) return longestMillis
-    const { claimed, missed } = yield* claims.claimDue
+    const startsNow = settings.cron.maxParallelJobs > running.size + queue.length
+    const { claimed, missed } = yield* claims.claimDue(startsNow ? "process" : "machine")
     if (claimed.length > 0) {
       queue = queue.concat(claimed)
       yield* offered

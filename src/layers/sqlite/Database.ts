@@ -168,7 +168,8 @@ const makeDatabase = ({ checkpointer, condition, reader, writer }: Parts) =>
     const read = makeRead(reader)
     return Database.of({
       wrong: Effect.sync(condition.wrong),
-      write: (operation, step, patience = "ordinary") => condition.noting(write(operation, step, patience)),
+      write: (operation, step, patience = "ordinary", lasting = "machine") =>
+        condition.noting(write(operation, step, patience, lasting)),
       read: (operation, query) => condition.noting(read(operation, query))
     })
   })

@@ -281,12 +281,12 @@ const make = Effect.gen(function* () {
 
   return FireClaims.of({
     nextDue,
-    claimDue: Effect.gen(function* () {
+    claimDue: Effect.fnUntraced(function* (lasting) {
       const now = yield* Clock.currentTimeMillis
       const next = yield* nextDue
       if (next === null || next > now) return { claimed: [], missed: [] }
       yield* milestone.reach("claim.before")
-      const result = yield* database.write("schedule.claim", claim)
+      const result = yield* database.write("schedule.claim", claim, "ordinary", lasting)
       yield* milestone.reach("claim.after")
       return result
     }),

@@ -1,6 +1,6 @@
 import { Effect, Exit } from "effect"
 import type * as Synchronous from "../../fibers/Synchronous.js"
-import type { Patience } from "../../services/state/Database.js"
+import type { Lasting, Patience } from "../../services/state/Database.js"
 import { StateLocked } from "../../services/state/StateError.js"
 import { translated } from "./SqliteFailure.js"
 
@@ -15,15 +15,23 @@ export class WriteRequest {
   readonly step: Synchronous.Run<unknown, unknown>
   readonly askedAt: number
   readonly deadline: number
+  readonly lasting: Lasting
   outcome: Outcome | null = null
   /** Its caller was interrupted while it waited: it is never run. */
   withdrawn = false
   private resume: ((outcome: Outcome) => void) | null = null
 
-  constructor(operation: string, step: Synchronous.Run<unknown, unknown>, askedAt: number, patience: Patience) {
+  constructor(
+    operation: string,
+    step: Synchronous.Run<unknown, unknown>,
+    askedAt: number,
+    patience: Patience,
+    lasting: Lasting
+  ) {
     this.operation = operation
     this.step = step
     this.askedAt = askedAt
+    this.lasting = lasting
     this.deadline = askedAt + patienceMillis[patience]
   }
 

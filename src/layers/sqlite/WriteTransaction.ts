@@ -3,6 +3,7 @@ import { Cause, Chunk, Effect, Exit } from "effect"
 import { StateCorrupt, StateDbReplaced, type StateError } from "../../services/state/StateError.js"
 import type { Loss } from "./DatabaseFile.js"
 import * as DirectClient from "./DirectClient.js"
+import type { JournalMode } from "./JournalMode.js"
 import { isBusy, isFatal, stateError } from "./SqliteFailure.js"
 import type { SteadyConnection } from "./SteadyConnection.js"
 import type { Outcome, WriteRequest } from "./WriteRequest.js"
@@ -41,6 +42,7 @@ const sqlErrorOf = (outcome: Outcome): SqlError.SqlError | null =>
 export const make = (options: {
   readonly client: SqlClient.SqlClient
   readonly connection: SteadyConnection
+  readonly journal: JournalMode
   readonly committed: () => void
   readonly lost: () => Loss | null
 }) =>
@@ -59,6 +61,15 @@ export const make = (options: {
     const savepoint = statement("SAVEPOINT step")
     const release = statement("RELEASE step")
     const rollbackStep = statement("ROLLBACK TO step")
+
+    let toDisk = true
+    /** Without a log every commit goes to the disk: what is cut short there may damage the file. */
+    const reach = (batch: ReadonlyArray<WriteRequest>): void => {
+      const wanted = options.journal !== "wal" || batch.some((request) => request.lasting === "machine")
+      if (wanted === toDisk) return
+      options.connection.synchronous(wanted ? "FULL" : "NORMAL")
+      toDisk = wanted
+    }
 
     let commitNanos = 0n
     const sliceNanos = (): bigint =>
@@ -194,6 +205,7 @@ export const make = (options: {
           for (const request of batch) request.settle(Exit.fail(ofLoss(request.operation, loss)))
           return nothing
         }
+        reach(batch)
         const failed = begin()
         if (failed !== null) return refused(batch, failed)
         retriedBegin = false

@@ -2,10 +2,11 @@ import type { SqlClient, SqlError } from "@effect/sql"
 import { Context, Effect, type ParseResult, Random, type Scope } from "effect"
 import * as Synchronous from "../../fibers/Synchronous.js"
 import * as Turn from "../../fibers/Turn.js"
-import { type Patience, type Step, Transaction } from "../../services/state/Database.js"
+import { type Lasting, type Patience, type Step, Transaction } from "../../services/state/Database.js"
 import { type StateError, StateUnknown } from "../../services/state/StateError.js"
 import * as EventLoop from "../node/EventLoop.js"
 import type { Loss } from "./DatabaseFile.js"
+import type { JournalMode } from "./JournalMode.js"
 import type { SteadyConnection } from "./SteadyConnection.js"
 import { WriteRequest } from "./WriteRequest.js"
 import * as WriteTransaction from "./WriteTransaction.js"
@@ -24,7 +25,8 @@ export interface Writer {
   readonly write: <A, E>(
     operation: string,
     step: Step<A, E>,
-    patience: Patience
+    patience: Patience,
+    lasting: Lasting
   ) => Effect.Effect<A, StateError | Exclude<E, SqlError.SqlError | ParseResult.ParseError>>
 }
 
@@ -36,6 +38,7 @@ export interface Writer {
 export const make = (options: {
   readonly client: SqlClient.SqlClient
   readonly connection: SteadyConnection
+  readonly journal: JournalMode
   /** Asked before each transaction: may it be made now? */
   readonly isRoom: () => boolean
   /** Waits until it may. */
@@ -160,10 +163,10 @@ export const make = (options: {
 
     const services = Context.make(Transaction, transaction.client)
 
-    const write = <A, E>(operation: string, step: Step<A, E>, patience: Patience) =>
+    const write = <A, E>(operation: string, step: Step<A, E>, patience: Patience, lasting: Lasting) =>
       // The outcome of a request is that of its own step, which the queue does not know the type of.
       Synchronous.captured(services, step, (run) =>
-        enqueue(new WriteRequest(operation, run, clock.unsafeCurrentTimeMillis(), patience))
+        enqueue(new WriteRequest(operation, run, clock.unsafeCurrentTimeMillis(), patience, lasting))
       ) as Effect.Effect<A, StateError | Exclude<E, SqlError.SqlError | ParseResult.ParseError>>
     return { write }
   })

@@ -8,6 +8,8 @@ export interface ModelProblem {
   readonly kind: ProblemKind
   readonly cause: string
   readonly next: string
+  /** What can be changed, for whoever does not ask a second time himself, such as a job; null where only waiting helps. */
+  readonly remedy: string | null
 }
 
 const keyName = (provider: string): string => {
@@ -52,6 +54,12 @@ const speakerOf = (provider: string): string => speakers.get(provider) ?? provid
 /** In quotation marks, and a sentence of its own. */
 const quoted = (text: string): string => (/[.!?…]$/.test(text) ? `"${text}"` : `"${text}".`)
 
+/** What is to be done by whoever asked: change something, or ask again when it may go better. */
+const asking = (remedy: string | null, again: string | null): Pick<ModelProblem, "next" | "remedy"> => ({
+  remedy,
+  next: [remedy, again].filter((part) => part !== null).join(" ")
+})
+
 /** What happened and what to do; `messages` is the number of rows that the model was sent. */
 export const describe = (error: ModelError, messages: number): ModelProblem => {
   const said = error.detail === "" ? "" : ` It said: ${quoted(error.detail)}`
@@ -60,86 +68,92 @@ export const describe = (error: ModelError, messages: number): ModelProblem => {
     return {
       kind: "toolarge",
       cause: `This session is too large for the model.${said}`,
-      next: "Shorten it with /compress, or start a fresh one with /new."
+      next: "Shorten it with /compress, or start a fresh one with /new.",
+      remedy: "Ask for less at once, or set a model that takes more in."
     }
-  const later = error.retryAfterMillis === null ? "later" : `in about ${aboutHowLong(error.retryAfterMillis)}`
+  const later = error.retryAfterMillis === null ? null : `in about ${aboutHowLong(error.retryAfterMillis)}`
+  const again = (when: string): string => `Send your message again${when}.`
   switch (error.reason) {
     case "not_configured":
-      return { kind: "other", cause: "The model is not set up.", next: error.detail }
+      return { kind: "other", cause: "The model is not set up.", ...asking(error.detail, null) }
     case "auth":
       return {
         kind: "auth",
         cause: `${who} did not accept the credentials.${said}`,
-        next: `Check ${keyName(error.provider)} in the home's .env file, then restart the gateway.`
+        ...asking(`Check ${keyName(error.provider)} in the home's .env file, then restart the gateway.`, null)
       }
     case "billing":
       return {
         kind: "credit",
         cause: `${who} reports that there is no credit left.${said}`,
-        next: "Add credit or raise the limit there, or set another model."
+        ...asking("Add credit or raise the limit there, or set another model.", null)
       }
     case "rate_limit":
       return {
         kind: "rate",
-        cause: `${who} limits how much may be asked.${error.retryAfterMillis === null ? "" : ` The limit resets ${later}.`}${said}`,
-        next: `Send your message again ${later}.`
+        cause: `${who} limits how much may be asked.${later === null ? "" : ` The limit resets ${later}.`}${said}`,
+        ...asking(null, again(` ${later ?? "later"}`))
       }
     case "overloaded":
       return {
         kind: "overloaded",
         cause: `${who} is overloaded at the moment.${said}`,
-        next: `Send your message again ${error.retryAfterMillis === null ? "in a few minutes" : later}.`
+        ...asking(null, again(` ${later ?? "in a few minutes"}`))
       }
     case "server_error":
       return {
         kind: "other",
         cause: `${who} had an error of its own.${said}`,
-        next: "Send your message again in a few minutes."
+        ...asking(null, again(" in a few minutes"))
       }
     case "timeout":
       return {
         kind: "other",
         cause: `${who} did not answer in time.${said}`,
-        next: "Send your message again. If it stays so, check that the model server is not stuck."
+        next: "Send your message again. If it stays so, check that the model server is not stuck.",
+        remedy: "If it stays so, check that the model server is not stuck."
       }
     case "transport":
       return {
         kind: "other",
         cause: `${who} could not be reached.${said}`,
-        next: "Check the network and the model's base URL, then send your message again."
+        next: "Check the network and the model's base URL, then send your message again.",
+        remedy: "Check the network and the model's base URL."
       }
     case "model_not_found":
       return {
         kind: "other",
         cause: `${who} does not know the model.${said}`,
-        next: "Set another one: `hermes model NAME`, or HERMES_MODEL."
+        ...asking("Set another one: `hermes model NAME`, or HERMES_MODEL.", null)
       }
     case "content_policy_blocked":
       return {
         kind: "other",
         cause: `${who} refused to answer this because of its content policy.${said}`,
-        next: "Put it in other words, or set another model."
+        ...asking("Put it in other words, or set another model.", null)
       }
     case "provider_policy_blocked":
       return {
         kind: "other",
         cause: `The privacy settings of your account at ${who} leave no server for this model.${said}`,
-        next: "Change them there, or set another model."
+        ...asking("Change them there, or set another model.", null)
       }
     case "malformed_stream":
       return {
         kind: "other",
         cause: `${who} sent something that is not an answer.${said}`,
-        next: "Check the model's base URL, then send your message again."
+        next: "Check the model's base URL, then send your message again.",
+        remedy: "Check the model's base URL."
       }
     case "format_error":
       return {
         kind: "other",
         cause: `${who} did not understand the request.${said}`,
-        next: "Try another model, or start a fresh session with /new."
+        next: "Try another model, or start a fresh session with /new.",
+        remedy: "Try another model."
       }
     default:
-      return { kind: "other", cause: `${who} could not answer.${said}`, next: "Send your message again." }
+      return { kind: "other", cause: `${who} could not answer.${said}`, ...asking(null, again("")) }
   }
 }
 

@@ -1,6 +1,6 @@
 import type { SqlError } from "@effect/sql"
 import { Context, type Effect, type ParseResult, Schema } from "effect"
-import type { Step } from "../state/Database.js"
+import type { Lasting, Step } from "../state/Database.js"
 import type { StateError } from "../state/StateError.js"
 import type { JobNumber, RunStatus } from "./Job.js"
 import { OccurrenceId, type OccurrenceKind } from "./Occurrence.js"
@@ -60,9 +60,13 @@ export class FireClaims extends Context.Tag("hermes/schedule/FireClaims")<
   {
     /**
      * Claims everything that is due and advances its jobs, in one transaction; writes nothing when nothing is due.
-     * Backlogs and overlaps are recorded in the same transaction (cron-delivery.md 2.4, decision 14).
+     * Backlogs and overlaps are recorded in the same transaction (cron-delivery.md 2.4, decision 14). Whoever starts at
+     * once what he claims needs it to outlive the process only: nothing is done about a claim before `start`, whose
+     * commit takes both to the disk.
      */
-    readonly claimDue: Effect.Effect<
+    readonly claimDue: (
+      lasting?: Lasting
+    ) => Effect.Effect<
       { readonly claimed: ReadonlyArray<Claimed>; readonly missed: ReadonlyArray<Claimed> },
       StateError
     >

@@ -150,6 +150,23 @@ describe("a run", () => {
     }).pipe(Effect.provide(Testing.gateway({ model: [] })))
   )
 
+  it.scopedLive(
+    "tells of a model's failure as a conversation would: its cause, what to change, no word of a protocol",
+    () =>
+      Effect.gen(function* () {
+        const { job } = yield* make({ prompt: "look", name: "locked out" })
+        expect(yield* runNow("locked out")).toMatchObject({ status: "error" })
+        const text = (yield* sent).at(-1)?.text ?? ""
+        expect(text).toMatch(
+          /^⚠ Job "locked out" failed: The scripted model did not accept the credentials\.( It said: "[^"]*"\.?)? Check \w+_KEY in the home's \.env file, then restart the gateway\. No fallback/
+        )
+        expect(text).not.toMatch(/\n|auth|HTTP|scripted:/)
+        expect((yield* Effect.flatMap(Jobs, (jobs) => jobs.find(job.id))).job.lastError).toMatch(
+          /^The scripted model did not accept the credentials\./
+        )
+      }).pipe(Effect.provide(Testing.gateway({ model: () => Testing.fail("auth") })))
+  )
+
   it.scopedLive("gives one job's answer to the next, and only the answer", () =>
     Effect.gen(function* () {
       const first = yield* make({ prompt: "the secret question", name: "first" })

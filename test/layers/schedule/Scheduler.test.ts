@@ -130,11 +130,11 @@ describe("the scheduler", () => {
       expect(yield* Effect.flip(claims.record(held, { ...ok, sessionId: null, output: null }))).toBeInstanceOf(
         ClaimLost
       )
-      expect((yield* claims.claimDue).claimed).toEqual([])
+      expect((yield* claims.claimDue()).claimed).toEqual([])
       expect(yield* claims.beat([held])).toEqual([held.occurrence])
       expect(yield* rows("SELECT state FROM occurrences")).toEqual([{ state: "unknown" }])
       // The other one may.
-      expect((yield* other.claimDue).claimed).toHaveLength(1)
+      expect((yield* other.claimDue()).claimed).toHaveLength(1)
     }).pipe(Effect.provide(Testing.gateway({ model: [] })))
   )
 

@@ -177,7 +177,7 @@ describe("a year of jobs", () => {
               if (next > until && queue.length === 0) break
               at.now = Math.max(at.now, Math.min(next, until))
               for (const model of models) model.reach(at.now)
-              queue = queue.concat((yield* claims.claimDue).claimed)
+              queue = queue.concat((yield* claims.claimDue()).claimed)
               const started = yield* claims.start(queue)
               queue = []
               for (const claim of started) {
@@ -204,7 +204,7 @@ describe("a year of jobs", () => {
               const next = yield* claims.nextDue
               at.now = Math.max(at.now, next ?? 0)
               for (const each of models) each.reach(at.now)
-              yield* claims.claimDue
+              yield* claims.claimDue()
             }
             stale = running.map(({ claim }) => claim)
             before.push(claims)
@@ -215,7 +215,7 @@ describe("a year of jobs", () => {
               const late = yield* Effect.either(before.at(-1)?.record(claim, ok) ?? Effect.void)
               if (late._tag === "Left" && late.left._tag === "ClaimLost") refused += 1
             }
-            expect((yield* before.at(-1)?.claimDue ?? claims.claimDue).claimed).toEqual([])
+            expect((yield* before.at(-1)?.claimDue() ?? claims.claimDue()).claimed).toEqual([])
           } else if (dice < 6 && model !== undefined) {
             edits += 1
             const text = texts[yield* Random.nextIntBetween(0, texts.length)] ?? "every 7h"

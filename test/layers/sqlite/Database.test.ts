@@ -105,6 +105,26 @@ describe("the file", () => {
     )
   )
 
+  it.scoped("a commit stops short of the disk only where each of its steps lets it, and there is a log", () =>
+    Effect.gen(function* () {
+      const made = yield* folder
+      const level = Effect.flatMap(Transaction, (sql) =>
+        Effect.map(sql.unsafe("PRAGMA synchronous").values, (rows) => Number(rows[0]?.[0]))
+      )
+      const levels = Effect.gen(function* () {
+        const db = yield* Database
+        const soft = db.write("test", level, "ordinary", "process")
+        const hard = db.write("test", level)
+        const mixed = yield* Effect.all([soft, hard, soft], { concurrency: "unbounded" })
+        return [yield* soft, yield* hard, ...mixed, yield* soft]
+      })
+      const of = (journalMode: "wal" | "delete") =>
+        Effect.provide(levels, SqliteDatabase.layer({ file: path.join(made, journalMode, "state.db"), journalMode }))
+      assert.deepStrictEqual(yield* of("wal"), [1, 2, 2, 2, 2, 1])
+      assert.deepStrictEqual(yield* of("delete"), [2, 2, 2, 2, 2, 2])
+    })
+  )
+
   it.scoped("the reader cannot write", () =>
     withDatabase(() =>
       Effect.gen(function* () {
