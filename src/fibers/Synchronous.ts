@@ -5,7 +5,19 @@
  * It runs with the facts and the clock of the fiber that made it, whoever runs it, so a worker that runs it carries
  * nobody; and it has ended when the run returns, so nothing of it is left behind.
  */
-import { Cause, type Context, Effect, Exit, FiberId, Option, Runtime, RuntimeFlags, Schema } from "effect"
+import {
+  Cause,
+  type Context,
+  Effect,
+  Exit,
+  FiberId,
+  FiberRef,
+  FiberRefs,
+  Option,
+  Runtime,
+  RuntimeFlags,
+  Schema
+} from "effect"
 
 /** The effect waited for something — a sleep, a fork, a network call — where it had to end at once. It was stopped; a bug of its maker. */
 export class Suspended extends Schema.TaggedError<Suspended>()("Suspended", {}) {
@@ -18,6 +30,24 @@ export class Suspended extends Schema.TaggedError<Suspended>()("Suspended", {}) 
 export type Run<A, E> = () => Exit.Exit<A, E>
 
 /**
+ * Gives the fiber that runs it the refs of another one as they are, but for those that say what it is itself: its
+ * environment, what schedules it and what interrupts it. A fiber that was started with them would copy each.
+ */
+const taking = (fiberRefs: FiberRefs.FiberRefs): Effect.Effect<void> =>
+  Effect.updateFiberRefs((id, own) =>
+    FiberRefs.updateManyAs(fiberRefs, {
+      entries: [
+        [FiberRef.currentContext, [[id, FiberRefs.getOrDefault(own, FiberRef.currentContext)]]],
+        [FiberRef.currentScheduler, [[id, FiberRefs.getOrDefault(own, FiberRef.currentScheduler)]]],
+        [FiberRef.interruptedCause, [[id, Cause.empty]]]
+      ]
+    })
+  )
+
+/** Nothing counts these fibers, of which there are several to a message. */
+const flags = RuntimeFlags.make(RuntimeFlags.Interruption, RuntimeFlags.CooperativeYielding)
+
+/**
  * Fixes `self` to the fiber that asks, with `services` as its whole environment, and goes on with what `use` makes of it.
  * Each run starts it anew.
  *
@@ -28,12 +58,11 @@ export const captured = <R, A, E, B, E2, R2>(
   self: Effect.Effect<A, E, R>,
   use: (run: Run<A, E>) => Effect.Effect<B, E2, R2>
 ): Effect.Effect<B, E2, R2> =>
-  Effect.withFiberRuntime<B, E2, R2>((fiber, { runtimeFlags }) => {
-    const fiberRefs = fiber.getFiberRefs()
+  Effect.withFiberRuntime<B, E2, R2>((fiber) => {
+    const facts = taking(fiber.getFiberRefs())
     return use(() => {
-      const stoppable = RuntimeFlags.enable(runtimeFlags, RuntimeFlags.Interruption)
-      const runtime = Runtime.make({ context: services, fiberRefs, runtimeFlags: stoppable })
-      const exit = Runtime.runSyncExit(runtime, self)
+      const runtime = Runtime.make({ context: services, fiberRefs: FiberRefs.empty(), runtimeFlags: flags })
+      const exit = Runtime.runSyncExit(runtime, Effect.zipRight(facts, self))
       return Exit.isSuccess(exit) ? exit : stopIfRunning(exit)
     })
   })
