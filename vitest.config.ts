@@ -14,7 +14,7 @@ const shared = [
   "test/layers/models/**/*.test.ts",
   "test/layers/web/page/{markdown,reduce,anySequence}.test.ts",
   "test/layers/adapter/AdapterRegistry.test.ts",
-  "test/layers/agent/{hands,Spending}.test.ts",
+  "test/layers/agent/{hands,Spending,Titles}.test.ts",
   "test/layers/approval/CommandJudge.test.ts",
   "test/layers/botChat/Adapter.test.ts",
   "test/layers/conversation/{Conversations,Personality,SessionCommands}.test.ts",

@@ -57,6 +57,7 @@ const startBot = async (kind: Kind, { root, token }: Place, context: Context, mo
     const gateway = await startGateway(context.folder, {
       HERMES_LOG_LEVEL: "warning",
       HERMES_GATEWAY_BUSY_INPUT_MODE: "queue",
+      HERMES_MODEL_TITLES: "false",
       TELEGRAM_BOT_TOKEN: token,
       TELEGRAM_API_ROOT: root,
       TELEGRAM_ALLOWED_USERS: "*",

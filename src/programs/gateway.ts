@@ -10,6 +10,7 @@ import { join } from "node:path"
 import process from "node:process"
 import { fileURLToPath } from "node:url"
 import * as AmbientEnvironment from "../fibers/AmbientEnvironment.js"
+import * as Titles from "../layers/agent/Titles.js"
 import * as BotChat from "../layers/botChat/Adapter.js"
 import * as Redactor from "../layers/delivery/Redactor.js"
 import * as HttpServer from "../layers/http/Server.js"
@@ -48,7 +49,7 @@ import { scheduling } from "./scheduling.js"
 import { stores } from "./stores.js"
 
 /** What the gateway is: the agent, its conversations and its state. Needs what `edges.foundation` gives; surfaces go on top. */
-export const layer = Layer.mergeAll(scheduling, Search.feeding, Retention.layer).pipe(
+export const layer = Layer.mergeAll(scheduling, Search.feeding, Titles.layer, Retention.layer).pipe(
   Layer.provideMerge(agency),
   Layer.provideMerge(Search.layer),
   Layer.provideMerge(stores),

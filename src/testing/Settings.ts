@@ -82,6 +82,7 @@ export const defaults = (home: string): SettingsShape => ({
     allowedHosts: [],
     maxConcurrentRuns: 10
   },
+  sessions: { modelTitles: false },
   database: { journalMode: "wal", retentionDays: null },
   telegram: {
     enabled: false,

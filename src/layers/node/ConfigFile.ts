@@ -306,6 +306,7 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
       allowedHosts: value(keys.apiHosts),
       maxConcurrentRuns: value(keys.apiRuns)
     },
+    sessions: { modelTitles: value(keys.modelTitles) },
     database: {
       journalMode: value(keys.journalMode),
       retentionDays: value(keys.autoPrune) ? value(keys.retentionDays) : null

@@ -2,6 +2,7 @@ import { Effect, Layer, Schema } from "effect"
 import { type ArchivedMessage, SessionArchive, type SessionDocument } from "../../services/session/SessionArchive.js"
 import { SessionNotFound } from "../../services/session/SessionStore.js"
 import { ToolCallPart } from "../../services/session/Transcript.js"
+import * as TitleText from "../../services/session/TitleText.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import * as Rows from "./Rows.js"
 import * as SessionRows from "./SessionRows.js"
@@ -95,7 +96,7 @@ const make = Effect.gen(function* () {
         const sql = yield* Transaction
         const there = yield* sql`SELECT 1 FROM sessions WHERE id = ${session.id}`
         if (there.length > 0) return "present" as const
-        const title = SessionTitles.clean(session.title ?? "")
+        const title = TitleText.clean(session.title ?? "")
         const free = title === "" ? null : yield* SessionTitles.free(title, session.id)
         yield* sql`INSERT INTO sessions ${sql.insert({
           id: session.id,

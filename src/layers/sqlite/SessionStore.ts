@@ -13,6 +13,7 @@ import {
   SessionStore,
   TitleTaken
 } from "../../services/session/SessionStore.js"
+import * as TitleText from "../../services/session/TitleText.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import * as Rows from "./Rows.js"
 import * as SessionRows from "./SessionRows.js"
@@ -127,8 +128,8 @@ const make = Effect.gen(function* () {
           ORDER BY s.last_activity_at DESC LIMIT ${candidatesNamed + 1}`)
       for (const condition of [
         sql`s.id = ${wanted}`,
-        sql`s.title = ${SessionTitles.clean(wanted)}`,
-        sql`lower(s.title) = lower(${SessionTitles.clean(wanted)})`,
+        sql`s.title = ${TitleText.clean(wanted)}`,
+        sql`lower(s.title) = lower(${TitleText.clean(wanted)})`,
         sql`substr(s.id, 1, length(${wanted})) = ${wanted}`
       ]) {
         const [session, ...others] = wanted === "" ? [] : yield* found(condition)
@@ -196,7 +197,7 @@ const make = Effect.gen(function* () {
         const session = yield* SessionRows.byId(sql, id)
         if (session === null) return yield* new SessionNotFound({ reference: id })
         if (!outranks(source, session)) return session
-        const cleaned = SessionTitles.clean(title)
+        const cleaned = TitleText.clean(title)
         if (cleaned === "") {
           yield* sql`UPDATE sessions SET title = NULL, title_source = NULL WHERE id = ${id}`
           return (yield* SessionRows.byId(sql, id)) ?? session
@@ -217,7 +218,7 @@ const make = Effect.gen(function* () {
         const sql = yield* Transaction
         const parent = (yield* SessionRows.routed(sql, key)) ?? (yield* SessionRows.lastOpen(sql, key))
         if (parent === null) return yield* new SessionNotFound({ reference: key })
-        const wanted = SessionTitles.clean(title ?? "")
+        const wanted = TitleText.clean(title ?? "")
         if (wanted !== "" && (yield* SessionTitles.isTaken(wanted, ""))) return yield* new TitleTaken({ title: wanted })
         yield* end(parent.id, "branched")
         const fresh = yield* openFresh(key, source, parent.id)
@@ -258,7 +259,7 @@ const make = Effect.gen(function* () {
   /** The first words of a person name a conversation that nobody named. */
   const deriveTitle = (id: SessionId, text: string) =>
     Effect.gen(function* () {
-      const title = SessionTitles.derived(text)
+      const title = TitleText.derived(text)
       if (title === "") return
       const sql = yield* Transaction
       const nameless = yield* sql`SELECT 1 FROM sessions WHERE id = ${id} AND title IS NULL AND hidden = 0`

@@ -109,6 +109,13 @@ export const ActivityEvent = Schema.Union(
     messageId: Schema.Number,
     rows: Schema.Number
   }),
+  /** A model gave a conversation its name. */
+  Schema.TaggedStruct("session.named", {
+    ...at,
+    sessionKey: Schema.String,
+    sessionId: Schema.String,
+    title: Schema.String
+  }),
   /** A run of a job begins, and what became of it: one of the statuses of a run. */
   Schema.TaggedStruct("cron.started", { ...at, jobId: Schema.String, runId: Schema.String, name: Schema.String }),
   Schema.TaggedStruct("cron.ended", {

@@ -170,6 +170,10 @@ export interface SettingsShape {
     readonly allowedHosts: ReadonlyArray<string>
     readonly maxConcurrentRuns: number
   }
+  readonly sessions: {
+    /** A model names conversations after their first turns. */
+    readonly modelTitles: boolean
+  }
   readonly database: {
     /** `delete` does without a write-ahead log, as a way out where one is not safe. */
     readonly journalMode: "wal" | "delete"

@@ -119,6 +119,7 @@ describe("what another gateway has", () => {
             TELEGRAM_API_ROOT: telegram.apiRoot,
             TELEGRAM_ALLOW_ALL_USERS: "true",
             HERMES_MODEL_PROVIDER: "openai-compatible",
+            HERMES_MODEL_TITLES: "false",
             HERMES_MODEL_BASE_URL: model.baseUrl
           }
         })

@@ -164,6 +164,7 @@ describe("a gateway that dies", () => {
         })
         const environment = {
           HERMES_MODEL_PROVIDER: "openai-compatible",
+          HERMES_MODEL_TITLES: "false",
           HERMES_MODEL_BASE_URL: model.baseUrl,
           HERMES_MODEL: "test",
           TELEGRAM_BOT_TOKEN: telegram.token,

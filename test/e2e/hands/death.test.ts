@@ -61,6 +61,7 @@ const world = (answer: (request: ModelServer.ModelServerRequest) => ModelServer.
       directory: path.join(directory, "home"),
       environment: {
         HERMES_MODEL_PROVIDER: "openai-compatible",
+        HERMES_MODEL_TITLES: "false",
         HERMES_MODEL_BASE_URL: model.baseUrl,
         HERMES_MODEL: "test",
         TELEGRAM_BOT_TOKEN: telegram.token,

@@ -109,6 +109,7 @@ describe("identity through the built gateway", () => {
             TELEGRAM_API_ROOT: telegram.apiRoot,
             TELEGRAM_HOME_CHANNEL: String(stray.id),
             HERMES_MODEL_PROVIDER: "openai-compatible",
+            HERMES_MODEL_TITLES: "false",
             HERMES_MODEL_BASE_URL: model.baseUrl,
             HERMES_MODEL: "loopback"
           }

@@ -64,6 +64,7 @@ describe("kill -9", () => {
           directory: path.join(directory, "home"),
           environment: {
             HERMES_MODEL_PROVIDER: "openai-compatible",
+            HERMES_MODEL_TITLES: "false",
             HERMES_MODEL_BASE_URL: model.baseUrl,
             HERMES_MODEL: "test",
             TELEGRAM_BOT_TOKEN: telegram.token,

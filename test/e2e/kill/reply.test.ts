@@ -147,6 +147,7 @@ const play = (one: Case) =>
     writeFileSync(path.join(home, "config.yaml"), config, { mode: 0o600 })
     const environment = {
       HERMES_MODEL_PROVIDER: "openai-compatible",
+      HERMES_MODEL_TITLES: "false",
       HERMES_MODEL_BASE_URL: model.baseUrl,
       HERMES_MODEL: "test",
       TELEGRAM_BOT_TOKEN: telegram.token,

@@ -73,6 +73,7 @@ export const make = (
         TELEGRAM_BOT_TOKEN: telegram.token,
         TELEGRAM_API_ROOT: telegram.apiRoot,
         HERMES_MODEL_PROVIDER: "openai-compatible",
+        HERMES_MODEL_TITLES: "false",
         HERMES_MODEL_BASE_URL: model.baseUrl,
         HERMES_MODEL: "loopback",
         ...options.env

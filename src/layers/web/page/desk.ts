@@ -218,6 +218,8 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
       case "session.compacted":
         if (event.sessionId === state().current) void loadRows(event.sessionId, null)
         return
+      case "session.named":
+        return loadSessionsSoon()
       case "session.changed":
         if (left === null || event.sessionKey !== left.key || left.endedAt !== null) return loadSessionsSoon()
         return void loadSessions().then(() => show(event.sessionId, true))

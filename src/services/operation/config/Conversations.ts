@@ -89,6 +89,14 @@ export const conversations = {
     fallback: false,
     doc: "let everybody in, everywhere"
   }),
+  modelTitles: key({
+    path: "sessions.model_titles",
+    env: "HERMES_MODEL_TITLES",
+    schema: Switch,
+    fallback: true,
+    doc: "the model names a conversation after its first turns, in one small request; without, it is called by its first words",
+    example: "true"
+  }),
   autoPrune: key({
     path: "sessions.auto_prune",
     schema: Switch,

@@ -175,6 +175,7 @@ export const startModel = async (reply: (asked: Asked) => ModelServer.ModelServe
   return {
     environment: {
       HERMES_MODEL_PROVIDER: "openai-compatible",
+      HERMES_MODEL_TITLES: "false",
       HERMES_MODEL_BASE_URL: server.baseUrl,
       HERMES_MODEL: "loopback"
     },
