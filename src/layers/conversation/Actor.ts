@@ -4,7 +4,7 @@
  * The actor is a worker and belongs to nobody. Each turn is a fiber of its own, entered from its event; the actor only
  * hears of its end. Whatever arrives is handled one after the other, so no two decisions see the same state.
  */
-import { Cause, Clock, Deferred, Effect, Option, Queue, Scope } from "effect"
+import { Cause, Clock, Deferred, Effect, Exit, Option, Queue, Scope } from "effect"
 import * as Turn from "../../fibers/Turn.js"
 import type { Steer } from "../../services/agent/Agent.js"
 import type { Spending } from "../../services/agent/Spending.js"
@@ -13,7 +13,7 @@ import * as CommandTier from "../../services/conversation/CommandTier.js"
 import type { Clarifications } from "../../services/agent/Clarification.js"
 import * as BusyPolicy from "../../services/conversation/BusyPolicy.js"
 import type { ConversationView } from "../../services/conversation/Conversations.js"
-import type { Inbox, InboxEntry } from "../../services/conversation/Inbox.js"
+import type { Inbox, InboxEntry, InboxMessage } from "../../services/conversation/Inbox.js"
 import { InboundEvent, signatureOf } from "../../services/conversation/InboundEvent.js"
 import * as SlashCommand from "../../services/conversation/SlashCommand.js"
 import type { Delegation } from "../../services/delegation/Delegation.js"
@@ -39,11 +39,18 @@ import * as Correspondence from "./Correspondence.js"
 import type { SessionCommands } from "./SessionCommands.js"
 import * as LongTurn from "../../services/conversation/LongTurn.js"
 import type { Progress } from "../operation/Progress.js"
-import type { InterruptCause, TurnRun } from "./TurnRun.js"
+import * as TurnOpening from "./TurnOpening.js"
+import type { Beginning, InterruptCause, TurnRun } from "./TurnRun.js"
 
 export type Mail =
   /** `recovered`: an earlier process accepted it; it waits its turn and interrupts nobody. */
   | { readonly _tag: "Event"; readonly entry: InboxEntry; readonly recovered: boolean }
+  /** Not stored yet; `stored` hears when it is, or why it is not, and null when it was there already. */
+  | {
+      readonly _tag: "Arrived"
+      readonly message: InboxMessage
+      readonly stored: Deferred.Deferred<InboxEntry | null, StateError>
+    }
   | { readonly _tag: "Resume"; readonly turn: Turn.Turn; readonly entry: InboxEntry }
   | { readonly _tag: "Ended"; readonly turnId: string }
   | { readonly _tag: "Stop"; readonly stopped: Deferred.Deferred<boolean> }
@@ -100,6 +107,8 @@ export interface Actor {
   /** Places taken in its queue: events offered and not yet begun. */
   occupied: number
   readonly view: () => ConversationView
+  /** Nothing runs, waits or is being handled here, so the turn of this message can begin as soon as it is heard of. */
+  readonly beginsAtOnce: (event: InboundEvent) => boolean
   /** Ends when the actor has been idle for `idleMillis`; `retire` is called in the same step. */
   readonly loop: Effect.Effect<void>
 }
@@ -120,7 +129,7 @@ const stopped = ({ processes, work }: Stopped): string => {
 
 export const make = (key: SessionKey, services: ActorServices, retire: (actor: Actor) => void): Effect.Effect<Actor> =>
   Effect.gen(function* () {
-    const { settings, ids, inbox, sessions, activity } = services
+    const { settings, inbox, sessions, activity } = services
     const mailbox = yield* Queue.unbounded<Mail>()
     const pending: Array<InboxEntry> = []
     /** What came while a turn's last words were being delivered; handled when it has ended. */
@@ -132,17 +141,9 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
     let lastActive = yield* Clock.currentTimeMillis
     let shutdown: Deferred.Deferred<void> | null = null
     let retired = false
+    let handling = false
 
     const { acknowledge, lastWord, reply, settle, tell, tellOf } = yield* Correspondence.make(key, services)
-
-    const sessionOf = (entry: InboxEntry): Effect.Effect<Session, StateError> =>
-      Effect.gen(function* () {
-        if (entry.event.sessionId !== null) {
-          const named = yield* sessions.get(entry.event.sessionId)
-          if (named !== null) return named
-        }
-        return yield* sessions.resolve(key, entry.event.source)
-      })
 
     /** Steering texts that the agent takes with a tool result, settled in the transaction that stores it. */
     const takeSteer = (steering: Array<InboxEntry>): Effect.Effect<Steer | null> =>
@@ -159,10 +160,8 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
 
     const start = (
       entry: InboxEntry,
-      session: Session,
-      turn: Turn.Turn,
-      resumed: boolean,
-      close: Effect.Effect<void>
+      { close, session, turn }: Omit<TurnOpening.Opened, "_tag">,
+      beginning: Beginning
     ) =>
       Effect.gen(function* () {
         const startedAt = yield* Clock.currentTimeMillis
@@ -171,7 +170,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         const body = services.turnRun.run({
           entry,
           session,
-          resumed,
+          beginning,
           takeSteer: takeSteer(steering),
           interruptCause: Effect.sync(() => cause.value),
           spoken: Effect.sync(() => {
@@ -199,32 +198,60 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
 
     const begin = (entry: InboxEntry): Effect.Effect<void, StateError> =>
       Effect.gen(function* () {
-        const session = yield* sessionOf(entry)
-        if (session.suspended) {
-          // once for all that wait: the last of them is answered
-          if (pending.length === 0) yield* tell(entry, Notice.sessionSuspended())
-          return yield* settle(entry, "dropped", "suspended", Notice.sessionSuspended().text)
+        const opening = yield* TurnOpening.open(services, entry)
+        switch (opening._tag) {
+          case "Opened":
+            return yield* start(entry, opening, { _tag: "Unwritten" })
+          case "Draining":
+            return
+          case "Refused": {
+            // Of those that wait for a session that does not go on, the last is answered for all.
+            if (opening.because === "limited" || pending.length === 0) yield* tell(entry, opening.notice)
+            return yield* settle(entry, "dropped", opening.because, opening.notice.text)
+          }
         }
-        const limit = yield* services.spending.reached(null, [])
-        if (limit !== null) {
-          const notice = Notice.limitReached({ words: services.spending.words(limit) })
-          yield* tell(entry, notice)
-          return yield* settle(entry, "dropped", "limited", notice.text)
-        }
-        const id = Turn.TurnId.make(yield* ids.next("turn"))
-        const turn = AdmissionTurn.of({
-          id,
-          event: entry.event,
-          arrival: entry.arrival,
-          session,
-          sessionKey: key,
-          anchor: entry.event.messageId
-        })
-        const opened = yield* Effect.either(services.drain.open("turn", key))
-        // Draining: the event is stored and stays unbegun, so the next start answers it.
-        if (opened._tag === "Left") return
-        yield* start(entry, session, turn, false, opened.right)
       })
+
+    const isEmpty = (): boolean => Option.getOrElse(mailbox.unsafeSize(), () => 0) <= 0
+
+    const isAtRest = (): boolean =>
+      running === null && shutdown === null && pending.length + held.length + deferred.length === 0
+
+    /** Stores a message: with the beginning of its turn where it has one now, else by itself. */
+    const store = (message: InboxMessage) =>
+      Effect.gen(function* () {
+        const isFree = isAtRest() && (yield* services.pause.current) === null
+        const opening = isFree ? yield* TurnOpening.open(services, message) : null
+        if (opening?._tag !== "Opened") {
+          const entry = yield* inbox.accept(message.key, message.event, message.arrival)
+          return entry === null ? null : { entry, begin: null }
+        }
+        const written = yield* Effect.onError(
+          services.turnRun.accept(message, opening.session, opening.turn),
+          () => opening.close
+        )
+        if (written === null) return yield* Effect.as(opening.close, null)
+        const { beginning, entry } = written
+        return { entry, begin: start(entry, opening, beginning) }
+      })
+
+    const onArrived = ({ message, stored }: Extract<Mail, { readonly _tag: "Arrived" }>) =>
+      store(message).pipe(
+        Effect.onExit((exit) => {
+          const kept = Exit.getOrElse(exit, () => null)
+          // A turn that begins waits no more, and what was not stored never did.
+          if (kept?.begin !== null) actor.occupied -= 1
+          return Deferred.done(
+            stored,
+            Exit.map(exit, (done) => done?.entry ?? null)
+          )
+        }),
+        Effect.matchEffect({
+          // Whoever handed it over is told, and says so to its platform.
+          onFailure: () => Effect.void,
+          onSuccess: (kept) => (kept === null ? Effect.void : (kept.begin ?? onEvent(kept.entry, false)))
+        })
+      )
 
     /** Begins what waits first; an event whose beginning fails is answered by the next start. */
     const next: Effect.Effect<void> = Effect.flatMap(services.pause.current, (paused) => {
@@ -502,10 +529,10 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
 
     const onResume = ({ turn, entry }: Extract<Mail, { readonly _tag: "Resume" }>) =>
       Effect.gen(function* () {
-        const session = yield* sessionOf(entry)
+        const session = yield* TurnOpening.sessionOf(sessions, entry)
         const opened = yield* Effect.either(services.drain.open("turn", key))
         if (opened._tag === "Left") return
-        yield* start(entry, session, turn, true, opened.right)
+        yield* start(entry, { session, turn, close: opened.right }, { _tag: "Resumed" })
       })
 
     const onEnded = (turnId: string) =>
@@ -549,6 +576,8 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
       switch (mail._tag) {
         case "Event":
           return onEvent(mail.entry, mail.recovered)
+        case "Arrived":
+          return onArrived(mail)
         case "Resume":
           return Effect.flatMap(services.pause.current, (paused) =>
             paused === null ? onResume(mail) : Effect.sync(() => held.push(mail))
@@ -572,13 +601,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         case "Sweep":
           if (running !== null) return attend(running, mail.now)
           return Effect.sync(() => {
-            const idle =
-              running === null &&
-              pending.length === 0 &&
-              held.length === 0 &&
-              deferred.length === 0 &&
-              Option.getOrElse(mailbox.unsafeSize(), () => 0) <= 0
-            if (!idle || mail.now - lastActive < idleMillis) return
+            if (!isAtRest() || !isEmpty() || mail.now - lastActive < idleMillis) return
             retired = true
             retire(actor)
           })
@@ -587,6 +610,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
 
     const step = Effect.flatMap(Queue.take(mailbox), (mail) =>
       Effect.gen(function* () {
+        handling = true
         if (mail._tag !== "Sweep") lastActive = yield* Clock.currentTimeMillis
         yield* handle(mail)
       }).pipe(
@@ -594,7 +618,8 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
           Cause.isInterruptedOnly(cause)
             ? Effect.interrupt
             : Effect.logError("a conversation could not handle its mail", cause)
-        )
+        ),
+        Effect.zipLeft(Effect.sync(() => (handling = false)))
       )
     )
 
@@ -609,6 +634,13 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         startedAt: running?.startedAt ?? null,
         queued: pending.length + held.length + deferred.length + (running?.steering.length ?? 0)
       }),
+      beginsAtOnce: (event) =>
+        !handling &&
+        isEmpty() &&
+        isAtRest() &&
+        event.internal === null &&
+        event.media.length === 0 &&
+        SlashCommand.parse(event.text)._tag === "NotACommand",
       loop: Effect.whileLoop({ while: () => !retired, body: () => step, step: () => undefined })
     }
     return actor

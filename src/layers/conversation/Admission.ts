@@ -6,7 +6,7 @@ import { Admission, addressOf, type Receipt } from "../../services/conversation/
 import { Authorization } from "../../services/conversation/Authorization.js"
 import { Conversations } from "../../services/conversation/Conversations.js"
 import { type Arrival, InboundEvent, signatureOf } from "../../services/conversation/InboundEvent.js"
-import { Inbox } from "../../services/conversation/Inbox.js"
+import { Inbox, type InboxMessage } from "../../services/conversation/Inbox.js"
 import { Pairing } from "../../services/conversation/Pairing.js"
 import * as SlashCommand from "../../services/conversation/SlashCommand.js"
 import { Delivery } from "../../services/delivery/Delivery.js"
@@ -81,6 +81,24 @@ const make = Effect.gen(function* () {
         ? "refuse"
         : "keep"
 
+  /** Stored for the next start, and given to nobody here. */
+  const keep = (message: InboxMessage, drained: { readonly restart: boolean }) =>
+    inbox.accept(message.key, message.event, message.arrival).pipe(
+      Effect.ensuring(conversations.release(message.key)),
+      Effect.tap((entry) =>
+        entry === null
+          ? Effect.void
+          : notifier.tell(
+              {
+                sessionKey: message.key,
+                address: addressOf(message.event.source, message.event.messageId),
+                about: entry.id
+              },
+              Notice.drainQueued(drained)
+            )
+      )
+    )
+
   const admit = (event: InboundEvent, arrival: Arrival): Effect.Effect<Receipt, StateError> =>
     Effect.gen(function* () {
       const drained = yield* drain.draining
@@ -97,25 +115,20 @@ const make = Effect.gen(function* () {
       const key = sessionKey(event.source, settings.conversation)
       if (!(yield* conversations.reserve(key)))
         return yield* refuse(event, Notice.busyFull({ waiting: settings.conversation.queueCap }))
-      const entry = yield* inbox
-        .accept(key, event, {
+      const message: InboxMessage = {
+        key,
+        event,
+        arrival: {
           asyncDelivery: arrival.asyncDelivery,
           marker: arrival.marker,
           unattended: arrival.unattended,
           workingDirectory: arrival.workingDirectory
-        })
-        .pipe(Effect.onError(() => conversations.release(key)))
-      if (entry === null) {
-        yield* conversations.release(key)
-        return { _tag: "Duplicate" }
+        }
       }
-      if (drained !== null && draining === "keep") {
-        yield* conversations.release(key)
-        yield* notifier.tell(
-          { sessionKey: key, address: addressOf(event.source, event.messageId), about: entry.id },
-          Notice.drainQueued(drained)
-        )
-      } else yield* conversations.offer(entry)
+      const entry = yield* drained !== null && draining === "keep"
+        ? keep(message, drained)
+        : conversations.accept(message)
+      if (entry === null) return { _tag: "Duplicate" }
       return { _tag: "Accepted", eventId: entry.id, sessionKey: key }
     })
 

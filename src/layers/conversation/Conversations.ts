@@ -1,4 +1,4 @@
-import { Clock, Deferred, Effect, Layer, Queue } from "effect"
+import { Clock, Deferred, Effect, Exit, Layer, Queue } from "effect"
 import * as Turn from "../../fibers/Turn.js"
 import { Agent } from "../../services/agent/Agent.js"
 import type { ModelChoice } from "../../services/agent/ModelChoice.js"
@@ -10,7 +10,7 @@ import { Clarifications } from "../../services/agent/Clarification.js"
 import type { TodoStore } from "../../services/agent/TodoStore.js"
 import { Approvals } from "../../services/approval/Approval.js"
 import { Conversations } from "../../services/conversation/Conversations.js"
-import { Inbox } from "../../services/conversation/Inbox.js"
+import { Inbox, type InboxEntry, type InboxMessage } from "../../services/conversation/Inbox.js"
 import { TurnStore } from "../../services/conversation/TurnStore.js"
 import { Delegation } from "../../services/delegation/Delegation.js"
 import type { Listener } from "../../services/conversation/Listener.js"
@@ -31,6 +31,7 @@ import { Processes } from "../../services/shell/Process.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
 import { Transcript } from "../../services/session/Transcript.js"
 import { Database } from "../../services/state/Database.js"
+import type { StateError } from "../../services/state/StateError.js"
 import * as Progress from "../operation/Progress.js"
 import * as Actor from "./Actor.js"
 import * as Commands from "./Commands.js"
@@ -114,7 +115,32 @@ const make = Effect.gen(function* () {
 
   const recovery = yield* TurnRecovery.make
 
+  const release: (typeof Conversations.Service)["release"] = (key) =>
+    Effect.sync(() => {
+      const actor = existing(key)
+      if (actor !== undefined) actor.occupied -= 1
+    })
+
+  /** Behind what the conversation is at, so that nobody waits with the acknowledgement for that. */
+  const storeAlone = ({ arrival, event, key }: InboxMessage) =>
+    services.inbox.accept(key, event, arrival).pipe(
+      Effect.onExit((exit) => (Exit.isSuccess(exit) && exit.value !== null ? Effect.void : release(key))),
+      Effect.tap((entry) => (entry === null ? Effect.void : offer(entry)))
+    )
+
+  const accept: (typeof Conversations.Service)["accept"] = (message) =>
+    Effect.flatMap(actorOf(message.key), (actor) =>
+      Effect.flatMap(Deferred.make<InboxEntry | null, StateError>(), (stored) =>
+        Effect.suspend(() =>
+          actor.beginsAtOnce(message.event) && Queue.unsafeOffer(actor.mailbox, { _tag: "Arrived", message, stored })
+            ? Deferred.await(stored)
+            : storeAlone(message)
+        )
+      )
+    )
+
   return Conversations.of({
+    accept,
     offer,
     resume,
     reserve: (key) =>
@@ -123,11 +149,7 @@ const make = Effect.gen(function* () {
         actor.occupied += 1
         return true
       }),
-    release: (key) =>
-      Effect.sync(() => {
-        const actor = existing(key)
-        if (actor !== undefined) actor.occupied -= 1
-      }),
+    release,
     stop: (key) =>
       Effect.suspend(() => {
         const actor = existing(key)

@@ -7,15 +7,16 @@ import { ModelChoice } from "../../services/agent/ModelChoice.js"
 import type { TokenUsage } from "../../services/agent/ModelRoute.js"
 import * as ModelProblem from "../../services/agent/ModelProblem.js"
 import { Approvals } from "../../services/approval/Approval.js"
-import { Inbox, type InboxEntry } from "../../services/conversation/Inbox.js"
+import { Inbox, type InboxEntry, type InboxMessage } from "../../services/conversation/Inbox.js"
 import { type TurnOutcome, TurnStore } from "../../services/conversation/TurnStore.js"
-import { Listener } from "../../services/conversation/Listener.js"
+import { type Heard, Listener } from "../../services/conversation/Listener.js"
 import * as UserText from "../../services/conversation/UserText.js"
 import { Delivery, type ReplyStream } from "../../services/delivery/Delivery.js"
 import * as Notice from "../../services/delivery/Notice.js"
 import { Notifier } from "../../services/delivery/Notifier.js"
 import type { DeliveryRow } from "../../services/delivery/Outbox.js"
 import { Activity } from "../../services/operation/Activity.js"
+import { Ids } from "../../services/operation/Ids.js"
 import { Settings } from "../../services/operation/Settings.js"
 import type { Session } from "../../services/session/Session.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
@@ -28,11 +29,24 @@ import type { StateError } from "../../services/state/StateError.js"
 /** Why a turn is being interrupted: a person's wish settles it, a shutdown leaves it to be resumed. */
 export type InterruptCause = "person" | "shutdown"
 
+/** The row of what was said, as it is in the transcript. */
+interface Said {
+  readonly messageId: number
+  readonly text: string
+}
+
+/** How far a turn's beginning is. */
+export type Beginning =
+  | { readonly _tag: "Unwritten" }
+  /** Its rows came with that of its event. */
+  | { readonly _tag: "Written"; readonly said: Said }
+  /** Its rows are an earlier process's. */
+  | { readonly _tag: "Resumed" }
+
 export interface TurnTask {
   readonly entry: InboxEntry
   readonly session: Session
-  /** The rows of its beginning are there already. */
-  readonly resumed: boolean
+  readonly beginning: Beginning
   readonly takeSteer: Effect.Effect<Steer | null>
   readonly interruptCause: Effect.Effect<InterruptCause>
   /** Told once the last words are stored: from then on the turn is over for whoever reads them, and only their delivery is left. */
@@ -40,6 +54,15 @@ export interface TurnTask {
 }
 
 export interface TurnRun {
+  /**
+   * Stores a message without files together with the beginning of its turn: the event's row, the turn's and what was
+   * said, in one commit or not at all. Null when the event is there already; then nothing begins.
+   */
+  readonly accept: (
+    message: InboxMessage,
+    session: Session,
+    turn: Turn.Turn
+  ) => Effect.Effect<{ readonly entry: InboxEntry; readonly beginning: Beginning } | null, StateError>
   /**
    * Never fails: whatever happens is told, stored and answered for. Its beginning is not interrupted, so that what a
    * person said is in the transcript also when it is interrupted at once; it is to be run where nothing else interrupts.
@@ -50,6 +73,8 @@ export interface TurnRun {
 /** An answer that is there within it needs no sign, and under load a sign for each would be what makes it late. */
 const typingDelay = "1 second"
 const typingInterval = "2 seconds"
+const nothingHeard: Heard = { texts: new Map(), unheard: false }
+
 interface Failure {
   readonly _tag: string
   readonly message: string
@@ -78,6 +103,7 @@ export const make = Effect.gen(function* () {
   const approvals = yield* Approvals
   const sessions = yield* SessionStore
   const listener = yield* Listener
+  const ids = yield* Ids
   const notifier = yield* Notifier
 
   const placeOf = (task: TurnTask, turn: Turn.Turn) => ({
@@ -86,46 +112,67 @@ export const make = Effect.gen(function* () {
     turnId: turn.id as string
   })
 
-  const begin = (task: TurnTask, turn: Turn.Turn) =>
+  /** The turn's row and what was said, in the transaction that takes the event up. */
+  const firstRows = (entry: InboxEntry, session: Session, turn: Turn.Turn, heard: Heard) =>
     Effect.gen(function* () {
-      const { entry, session } = task
-      yield* Turn.warnOnKeyMismatch("dispatch", entry.key)
-      if (task.resumed) return
-      const isSaid = entry.event.internal === null
-      const { media } = entry.event
-      const heard = yield* listener.hear(media)
-      const text = UserText.of(entry.event, isShared(entry.event.source, settings.conversation), heard)
-      const pictures = media.flatMap(({ mimeType, path }) =>
+      const { event } = entry
+      const isSaid = event.internal === null
+      const pictures = event.media.flatMap(({ mimeType, path }) =>
         mimeType.startsWith("image/") ? [{ mimeType, path }] : []
       )
-      const step = Effect.gen(function* () {
-        yield* turns.begin(turn, entry.id)
-        yield* inbox.settle(entry.id, "running", turn.id)
-        const said = entry.again === true ? (yield* transcript.rewind(session.id, 1)).text : text
-        const [id] = yield* transcript.append(session.id, turn.id, [
-          {
-            _tag: "user",
-            text: said,
-            platformMessageId: isSaid ? entry.event.messageId : null,
-            ...(pictures.length === 0 ? {} : { media: pictures })
-          }
-        ])
-        if (session.title === null && isSaid && entry.again !== true)
-          yield* sessions.deriveTitle(session.id, entry.event.text)
-        return { messageId: id ?? 0, text: said }
-      })
-      const { messageId, text: stored } = yield* database.write("turn.begin", step, "transcript")
+      yield* turns.begin(turn, entry.id)
+      yield* inbox.settle(entry.id, "running", turn.id)
+      const text =
+        entry.again === true
+          ? (yield* transcript.rewind(session.id, 1)).text
+          : UserText.of(event, isShared(event.source, settings.conversation), heard)
+      const [id] = yield* transcript.append(session.id, turn.id, [
+        {
+          _tag: "user",
+          text,
+          platformMessageId: isSaid ? event.messageId : null,
+          ...(pictures.length === 0 ? {} : { media: pictures })
+        }
+      ])
+      if (session.title === null && isSaid && entry.again !== true) yield* sessions.deriveTitle(session.id, event.text)
+      return { messageId: id ?? 0, text } satisfies Said
+    })
+
+  const accept: TurnRun["accept"] = ({ arrival, event, key }, session, turn) =>
+    Effect.flatMap(ids.next("event"), (id) =>
+      database.write(
+        "turn.accept",
+        Effect.gen(function* () {
+          const entry = yield* inbox.acceptWith(id, key, event, arrival)
+          if (entry === null) return null
+          const said = yield* firstRows(entry, session, turn, nothingHeard)
+          return { entry, beginning: { _tag: "Written" as const, said } }
+        }),
+        "transcript"
+      )
+    ).pipe(
+      // Nobody's child is refused by no trigger, and nothing is taken back.
+      Effect.catchTags({ TurnRefused: Effect.die, SessionCompacting: Effect.die, NothingToRewind: Effect.die })
+    )
+
+  const begin = (task: TurnTask, turn: Turn.Turn) =>
+    Effect.gen(function* () {
+      const { beginning, entry, session } = task
+      yield* Turn.warnOnKeyMismatch("dispatch", entry.key)
+      if (beginning._tag === "Resumed") return
+      const heard = beginning._tag === "Written" ? nothingHeard : yield* listener.hear(entry.event.media)
+      const said =
+        beginning._tag === "Written"
+          ? beginning.said
+          : yield* database.write("turn.begin", firstRows(entry, session, turn, heard), "transcript")
       const at = yield* Clock.currentTimeMillis
-      const place = placeOf(task, turn)
       yield* activity.publish({
         _tag: "message.stored",
         at,
-        sessionKey: place.sessionKey,
-        sessionId: place.sessionId,
-        messageId,
-        turnId: place.turnId,
+        ...placeOf(task, turn),
+        messageId: said.messageId,
         role: "user",
-        text: stored
+        text: said.text
       })
       if (heard.unheard) yield* tellUnheard(task, turn)
     })
@@ -411,6 +458,7 @@ export const make = Effect.gen(function* () {
     )
 
   return {
+    accept,
     run: (task) =>
       Effect.flatMap(Turn.current, (turn) =>
         persistently("the beginning of a turn", begin(task, turn)).pipe(

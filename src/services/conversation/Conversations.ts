@@ -2,7 +2,7 @@ import { Context, type Effect } from "effect"
 import type { SessionKey } from "../session/SessionKey.js"
 import type { StateError } from "../state/StateError.js"
 import type { NoticeText } from "../delivery/Notifier.js"
-import type { InboxEntry } from "./Inbox.js"
+import type { InboxEntry, InboxMessage } from "./Inbox.js"
 import type { TurnRow } from "./TurnStore.js"
 
 export type ConversationPhase = "idle" | "running" | "stopping"
@@ -19,6 +19,11 @@ export interface ConversationView {
 export class Conversations extends Context.Tag("hermes/conversation/Conversations")<
   Conversations,
   {
+    /**
+     * Stores a message and hands it to its conversation, on the place reserved for it: where nothing keeps it from its
+     * turn, in the transaction that begins that. Null, the place given back, when the same one is there already.
+     */
+    readonly accept: (message: InboxMessage) => Effect.Effect<InboxEntry | null, StateError>
     /** Hands an accepted event to its conversation, on the place reserved for it. */
     readonly offer: (entry: InboxEntry) => Effect.Effect<void>
     /** Takes a place in the conversation's queue before the event is stored; false at the cap (decisions: 32). */

@@ -18,13 +18,17 @@ export interface StoredArrival {
   readonly workingDirectory: string | null
 }
 
-export interface InboxEntry {
-  readonly id: string
-  /** Order of acceptance within the home. */
-  readonly sequence: number
+/** What is to be stored. */
+export interface InboxMessage {
   readonly key: SessionKey
   readonly event: InboundEvent
   readonly arrival: StoredArrival
+}
+
+export interface InboxEntry extends InboxMessage {
+  readonly id: string
+  /** Order of acceptance within the home. */
+  readonly sequence: number
   readonly acceptedAt: number
   readonly state: InboxState
   readonly turnId: string | null
@@ -42,7 +46,10 @@ export class Inbox extends Context.Tag("hermes/conversation/Inbox")<
       event: InboundEvent,
       arrival: StoredArrival
     ) => Effect.Effect<InboxEntry | null, StateError>
-    /** As `accept`, in the transaction that settles what caused an internal event: both or neither. `id` is a fresh event's. */
+    /**
+     * As `accept`, in the transaction that begins its turn, or that settles what caused an internal event: both or
+     * neither. `id` is a fresh event's.
+     */
     readonly acceptWith: (
       id: string,
       key: SessionKey,

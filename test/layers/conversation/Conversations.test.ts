@@ -1,9 +1,9 @@
 /** Conversations through the whole gateway in memory: what a person sees, what the rows hold, what a restart finds. */
 import { describe, expect, it } from "@effect/vitest"
-import { Deferred, Effect, FiberId, Layer, Scope } from "effect"
+import { Deferred, Effect, Fiber, FiberId, Layer, Option, Scope } from "effect"
 import type { ModelRequest } from "../../../src/services/agent/ModelRoute.js"
 import { Database, Transaction } from "../../../src/services/state/Database.js"
-import { StateDiskFull } from "../../../src/services/state/StateError.js"
+import { StateDiskFull, type StateError } from "../../../src/services/state/StateError.js"
 import { Pairing } from "../../../src/services/conversation/Pairing.js"
 import { Settings } from "../../../src/services/operation/Settings.js"
 import * as Testing from "../../../src/testing/index.js"
@@ -71,6 +71,20 @@ const gated = Effect.gen(function* () {
     answer: (key: string, text: string) => Deferred.succeed(slot(release, key), text)
   }
 })
+
+/** The database in memory behind a door of the test's. */
+const guarded = (
+  door: <A, E>(operation: string, write: Effect.Effect<A, E | StateError>) => Effect.Effect<A, E | StateError>
+) =>
+  Layer.effect(
+    Database,
+    Effect.map(Database, (real) =>
+      Database.of({
+        ...real,
+        write: (operation, step, patience) => door(operation, real.write(operation, step, patience))
+      })
+    )
+  ).pipe(Layer.provide(Testing.SqliteInMemory))
 
 describe("a conversation", () => {
   it.scopedLive("answers where it was asked, under the identity of who asked", () =>
@@ -210,20 +224,13 @@ describe("a conversation", () => {
     Effect.gen(function* () {
       let full = false
       let refused = 0
-      const database = Layer.effect(
-        Database,
-        Effect.map(Database, (real) =>
-          Database.of({
-            ...real,
-            write: (operation, step, patience) =>
-              Effect.suspend(() => {
-                if (!full) return real.write(operation, step, patience)
-                refused += 1
-                return new StateDiskFull({ operation, detail: "no room" })
-              })
-          })
-        )
-      ).pipe(Layer.provide(Testing.SqliteInMemory))
+      const database = guarded((operation, write) =>
+        Effect.suspend(() => {
+          if (!full) return write
+          refused += 1
+          return new StateDiskFull({ operation, detail: "no room" })
+        })
+      )
       const gate = yield* gated
       yield* Effect.gen(function* () {
         yield* say("one")
@@ -467,6 +474,83 @@ describe("a conversation", () => {
   )
 })
 
+describe("the first commit of a turn", () => {
+  it.scopedLive(
+    "has the event with it where the conversation is at rest; what waits or is a command is stored alone",
+    () =>
+      Effect.gen(function* () {
+        const written: Array<string> = []
+        const database = guarded((operation, write) =>
+          Effect.tap(write, () => Effect.sync(() => written.push(operation)))
+        )
+        const gate = yield* gated
+        yield* Effect.gen(function* () {
+          yield* say("/busy queue")
+          yield* heard("does: queue")
+          yield* say("one")
+          yield* gate.waits("one")
+          yield* gate.answer("one", "first")
+          yield* eventStates("answered", "answered")
+          written.length = 0
+          yield* say("two")
+          yield* gate.waits("two")
+          expect(written).toEqual(["turn.accept"])
+          yield* say("three")
+          expect(written.filter((operation) => operation === "inbox.accept")).toHaveLength(1)
+          yield* gate.answer("two", "second")
+          yield* gate.waits("three")
+          expect(written).toContain("turn.begin")
+          yield* gate.answer("three", "third")
+          yield* eventStates("answered", "answered", "answered", "answered")
+          written.length = 0
+          yield* say("/status")
+          yield* heard("Idle.")
+          expect(written[0]).toBe("inbox.accept")
+          expect(written).not.toContain("turn.accept")
+        }).pipe(Effect.provide(Testing.gateway({ model: gate.model, database })))
+      })
+  )
+
+  it.scopedLive(
+    "is all or nothing: what could not be stored is not acknowledged, begins nothing and takes no place",
+    () =>
+      Effect.gen(function* () {
+        let full = true
+        const database = guarded((operation, write) =>
+          Effect.suspend(() =>
+            full && operation === "turn.accept" ? new StateDiskFull({ operation, detail: "no room" }) : write
+          )
+        )
+        yield* Effect.gen(function* () {
+          // More often than there are places: each is given back.
+          for (let time = 0; time < 40; time++)
+            expect(yield* Effect.flip(say({ text: "kept", messageId: "7" }))).toMatchObject({ _tag: "StateDiskFull" })
+          expect(yield* rows("SELECT id FROM inbound_events UNION ALL SELECT id FROM turns")).toEqual([])
+          full = false
+          expect(yield* say({ text: "kept", messageId: "7" })).toMatchObject({ _tag: "Accepted" })
+          yield* heard("you said: kept")
+          expect(yield* texts).toEqual(["you said: kept"])
+          yield* eventStates("answered")
+        }).pipe(Effect.provide(Testing.gateway({ model: echo, database })))
+      })
+  )
+
+  it.scopedLive("knows one message from its copy, however close they come", () =>
+    Effect.gen(function* () {
+      for (let round = 0; round < 10; round++) {
+        const receipts = yield* Effect.all(
+          Array.from({ length: 3 }, () => say({ text: `once ${round}`, messageId: `m${round}` })),
+          { concurrency: "unbounded" }
+        )
+        expect(receipts.map(({ _tag }) => _tag).sort()).toEqual(["Accepted", "Duplicate", "Duplicate"])
+        yield* heard(`you said: once ${round}`)
+      }
+      expect(yield* texts).toHaveLength(10)
+      expect(yield* rows("SELECT id FROM turns")).toHaveLength(10)
+    }).pipe(Effect.provide(Testing.gateway({ model: echo })))
+  )
+})
+
 describe("a restart", () => {
   type Gateway = Layer.Layer.Success<ReturnType<typeof Testing.gateway>>
   type Model = (request: ModelRequest) => Testing.StepInput
@@ -511,6 +595,53 @@ describe("a restart", () => {
       }
     )
   )
+
+  for (const when of ["before", "after"] as const)
+    it.scopedLive(
+      `answers once what came with its turn's first commit, dead ${when} it, however often it is handed over`,
+      () =>
+        Effect.gen(function* () {
+          const scope = yield* Effect.scope
+          const real = Layer.succeedContext(yield* Layer.buildWithScope(Testing.SqliteInMemory, scope))
+          const reached = yield* Deferred.make<void>()
+          const dying = Layer.effect(
+            Database,
+            Effect.map(Database, (database) =>
+              Database.of({
+                ...database,
+                write: (operation, step, patience) =>
+                  operation !== "turn.accept"
+                    ? database.write(operation, step, patience)
+                    : (when === "before" ? Effect.void : database.write(operation, step, patience)).pipe(
+                        Effect.zipRight(Deferred.succeed(reached, undefined)),
+                        Effect.zipRight(Effect.never)
+                      )
+              })
+            )
+          ).pipe(Layer.provide(real))
+          const message = { text: "one", messageId: "1" }
+          const dead = yield* Layer.buildWithScope(
+            Testing.gateway({ model: echo, database: dying }),
+            yield* Scope.make()
+          )
+          const handed = yield* Effect.forkIn(Effect.provide(say(message), dead), scope)
+          yield* Deferred.await(reached)
+          // Nobody was told that it is stored.
+          expect(yield* Fiber.poll(handed)).toEqual(Option.none())
+          const alive = yield* Layer.buildWithScope(
+            Testing.gateway({ model: echo, database: real, unclean: true }),
+            scope
+          )
+          yield* Effect.gen(function* () {
+            const { _tag } = yield* say(message)
+            expect(_tag).toBe(when === "before" ? "Accepted" : "Duplicate")
+            yield* heard("you said: one")
+            yield* eventStates("answered")
+            expect(yield* texts).toEqual(["you said: one"])
+            expect(yield* rows("SELECT strikes FROM turns")).toEqual([{ strikes: when === "before" ? 0 : 1 }])
+          }).pipe(Effect.provide(alive))
+        })
+    )
 
   it.scopedLive("stays paused: the dead turn and what comes in go on after /unpause, in order", () =>
     across(

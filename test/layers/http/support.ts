@@ -200,6 +200,7 @@ const conversations = Layer.effect(
   Conversations,
   Effect.map(Play, (play) =>
     Conversations.of({
+      accept: () => Effect.succeed(null),
       offer: () => Effect.void,
       reserve: () => Effect.succeed(true),
       release: () => Effect.void,

@@ -12,6 +12,7 @@ import { platform } from "../delivery/support.js"
 const conversations = Layer.succeed(
   Conversations,
   Conversations.of({
+    accept: () => Effect.succeed(null),
     offer: () => Effect.void,
     reserve: () => Effect.succeed(true),
     release: () => Effect.void,
