@@ -218,14 +218,14 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
       running === null && shutdown === null && pending.length + held.length + deferred.length === 0
 
     /** Stores a message: with the beginning of its turn where it has one now, else by itself. */
-    const store = (message: InboxMessage) =>
-      Effect.gen(function* () {
-        const isFree = isAtRest() && (yield* services.pause.current) === null
-        const opening = isFree ? yield* TurnOpening.open(services, message) : null
-        if (opening?._tag !== "Opened") {
-          const entry = yield* inbox.accept(message.key, message.event, message.arrival)
-          return entry === null ? null : { entry, begin: null }
-        }
+    const store = (message: InboxMessage) => {
+      const alone = Effect.map(inbox.accept(message.key, message.event, message.arrival), (entry) =>
+        entry === null ? null : { entry, begin: null }
+      )
+      return Effect.gen(function* () {
+        if (!isAtRest() || (yield* services.pause.current) !== null) return yield* alone
+        const opening = yield* TurnOpening.open(services, message)
+        if (opening._tag !== "Opened") return yield* alone
         const written = yield* Effect.onError(
           services.turnRun.accept(message, opening.session, opening.turn),
           () => opening.close
@@ -233,7 +233,11 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         if (written === null) return yield* Effect.as(opening.close, null)
         const { beginning, entry } = written
         return { entry, begin: start(entry, opening, beginning) }
-      })
+      }).pipe(
+        // Damage among the rows of turns is for the turn to tell of: the event may still be kept.
+        Effect.catchTag("StateCorrupt", () => alone)
+      )
+    }
 
     const onArrived = ({ message, stored }: Extract<Mail, { readonly _tag: "Arrived" }>) =>
       store(message).pipe(

@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, FiberId, Layer, Option, Scope } from "effect"
 import type { ModelRequest } from "../../../src/services/agent/ModelRoute.js"
 import { Database, Transaction } from "../../../src/services/state/Database.js"
-import { StateDiskFull, type StateError } from "../../../src/services/state/StateError.js"
+import { StateCorrupt, StateDiskFull, type StateError } from "../../../src/services/state/StateError.js"
 import { Pairing } from "../../../src/services/conversation/Pairing.js"
 import { Settings } from "../../../src/services/operation/Settings.js"
 import * as Testing from "../../../src/testing/index.js"
@@ -533,6 +533,19 @@ describe("the first commit of a turn", () => {
           yield* eventStates("answered")
         }).pipe(Effect.provide(Testing.gateway({ model: echo, database })))
       })
+  )
+
+  it.scopedLive("keeps the event alone where damage keeps it from its turn's rows", () =>
+    Effect.gen(function* () {
+      const database = guarded((operation, write) =>
+        operation === "turn.accept" ? new StateCorrupt({ operation, detail: "a page of another table" }) : write
+      )
+      yield* Effect.gen(function* () {
+        expect(yield* say("kept")).toMatchObject({ _tag: "Accepted" })
+        yield* heard("you said: kept")
+        yield* eventStates("answered")
+      }).pipe(Effect.provide(Testing.gateway({ model: echo, database })))
+    })
   )
 
   it.scopedLive("knows one message from its copy, however close they come", () =>
