@@ -15,6 +15,10 @@ const boundFrames = 8_192
 /** And growth of the log between two: some transactions are large. */
 const everyBytes = 8 * 2 ** 20
 
+/** A log this many times its bound does not wait to hear that it is: the thread may be slow to begin on a busy machine. */
+const boundsAtMost = 2
+const frameBytes = 4_120
+
 /** How long one checkpoint may take before it is given up on, and with it its thread. */
 const patience = "30 seconds"
 
@@ -166,20 +170,22 @@ export const make = (file: string, condition: Condition): Effect.Effect<Checkpoi
     let seenBytes = condition.logBytes()
     let bound = boundFrames
 
+    const shut = (): void => {
+      catchingUp = true
+      room.unsafeClose()
+    }
+    const reopen = (): void => {
+      catchingUp = false
+      room.unsafeOpen()
+    }
+
     const catchUp = Effect.gen(function* () {
       // Through the names of other files the thread would write into what is not ours.
       if (condition.wrong() !== null) return
       const progress = yield* thread.checkpoint
       if (progress.log < bound) return
-      const shut = Effect.suspend(() => {
-        catchingUp = true
-        return room.close
-      })
-      const reopen = Effect.suspend(() => {
-        catchingUp = false
-        return room.open
-      })
-      const caughtUp = yield* shut.pipe(Effect.zipRight(thread.checkpoint), Effect.ensuring(reopen))
+      shut()
+      const caughtUp = yield* thread.checkpoint
       const left = caughtUp.log - caughtUp.checkpointed
       // A reader keeps the log from starting over: waiting for it would stop all writes, so the bound moves on.
       bound = left === 0 ? boundFrames : bound * 2
@@ -191,7 +197,7 @@ export const make = (file: string, condition: Condition): Effect.Effect<Checkpoi
 
     yield* Turn.forkWorker(
       Queue.take(due).pipe(
-        Effect.zipRight(catchUp),
+        Effect.zipRight(Effect.ensuring(catchUp, Effect.sync(reopen))),
         Effect.catchTag("LogDamaged", ({ detail }) =>
           Effect.ignore(
             condition.noting(
@@ -201,9 +207,11 @@ export const make = (file: string, condition: Condition): Effect.Effect<Checkpoi
             )
           )
         ),
-        Effect.catchAllCause((cause) =>
-          Effect.logWarning("a checkpoint failed; the log grows until the next one", cause)
-        ),
+        Effect.catchAllCause((cause) => {
+          // Nobody waits again for what just failed.
+          bound *= 2
+          return Effect.logWarning("a checkpoint failed; the log grows until the next one", cause)
+        }),
         Effect.forever
       )
     )
@@ -213,6 +221,8 @@ export const make = (file: string, condition: Condition): Effect.Effect<Checkpoi
         const grown = condition.logBytes() - seenBytes
         if (transactions % everyTransactions !== 0 && grown < everyBytes) return
         seenBytes += grown
+        // It grows only when all of it is in use.
+        if (grown > 0 && seenBytes > boundsAtMost * bound * frameBytes && condition.wrong() === null) shut()
         due.unsafeOffer(undefined)
       },
       isRoom: () => !catchingUp,

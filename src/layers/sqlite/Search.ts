@@ -6,6 +6,7 @@ import { Search, type SearchHit, type SearchOptions, type SearchRole } from "../
 import * as SearchQuery from "../../services/session/SearchQuery.js"
 import * as SearchText from "../../services/session/SearchText.js"
 import { Database, Transaction } from "../../services/state/Database.js"
+import * as EventLoop from "../node/EventLoop.js"
 import type { StateError } from "../../services/state/StateError.js"
 import * as Rows from "./Rows.js"
 import { type IndexedMessage, type IndexUnusable, SearchIndex, type Watermark } from "./SearchIndex.js"
@@ -19,6 +20,8 @@ const mostOfResult = 8_192
 const sliceMillis = 8
 const firstSlice = 20
 const largestSlice = 400
+/** A slice is at most so many times the last one: a quick one, of short messages, says little of the next. */
+const mostGrowth = 2
 
 /** Messages after which the pieces of the index are joined, and in how many slices at most. */
 const mergeAfter = 500
@@ -163,8 +166,8 @@ const hitOf = (message: Message, snippet: string): SearchHit => ({
   snippet
 })
 
-/** Lets everything else have its turn. */
-const breathe = Effect.sleep(0)
+/** Lets everything else have its turn, and no timer's least millisecond pass. */
+const breathe = EventLoop.turn
 
 const make = Effect.gen(function* () {
   const database = yield* Database
@@ -252,12 +255,17 @@ const make = Effect.gen(function* () {
       const last = rows.at(-1)
       if (last === undefined) break
       const to = { id: last.id, mark: markOf(last) }
-      yield* index.add(rows.filter((row) => !row.hidden && row.role !== "summary").map(indexed), to)
+      const words = rows.filter((row) => !row.hidden && row.role !== "summary").map(indexed)
+      const read = yield* Clock.currentTimeNanos
+      yield* breathe
+      const adding = yield* Clock.currentTimeNanos
+      yield* index.add(words, to)
       watermark = to
       added += rows.length
       pieces += 1
-      const took = Number((yield* Clock.currentTimeNanos) - began) / 1e6
-      size = Math.max(1, Math.min(largestSlice, Math.floor((size * sliceMillis) / Math.max(took, 1))))
+      const took = Number((yield* Clock.currentTimeNanos) - adding + read - began) / 1e6
+      const wanted = Math.floor((size * sliceMillis) / Math.max(took, 1))
+      size = Math.max(1, Math.min(largestSlice, size * mostGrowth, wanted))
       yield* breathe
       if (pieces >= mostPieces) yield* merge
     }

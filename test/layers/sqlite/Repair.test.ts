@@ -50,6 +50,8 @@ describe("a repair", () => {
         let lossy = 0
         const rounds = scaled(60, 4)
         for (let round = 0; round < rounds; round++) {
+          // All of it holds the event loop: the runner wants to hear that it goes on.
+          yield* Effect.sleep("1 millis")
           const file = path.join(home, `${round}`, "state.db")
           mkdirSync(path.dirname(file))
           copyFileSync(whole, file)
