@@ -35,6 +35,7 @@ const long = full
   ? []
   : [
       "test/e2e/{providers,restart}.test.ts",
+      "test/e2e/cron/starvation.test.ts",
       "test/e2e/hands/death.test.ts",
       "test/e2e/kill/{processes,reply}.test.ts",
       "test/e2e/badInput/shutdown.test.ts",

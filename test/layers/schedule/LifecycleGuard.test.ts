@@ -1,7 +1,7 @@
 import { NodeContext } from "@effect/platform-node"
 import { layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
 import { expect } from "vitest"
@@ -9,6 +9,7 @@ import * as CommandJudgeLayer from "../../../src/layers/approval/CommandJudge.js
 import * as ScriptsLayer from "../../../src/layers/node/Scripts.js"
 import * as LifecycleGuardLayer from "../../../src/layers/schedule/LifecycleGuard.js"
 import { LifecycleGuard } from "../../../src/services/schedule/LifecycleGuard.js"
+import { Scripts } from "../../../src/services/schedule/Script.js"
 import { ambient, ids, redactor, settingsLayer } from "../support/hands.js"
 
 const home = realpathSync(mkdtempSync(path.join(tmpdir(), "guard-")))
@@ -19,9 +20,10 @@ const script = (name: string, text: string): string => {
   return name
 }
 
+const edges = Layer.mergeAll(ambient({ HOME: "/home/ada" }), ids, redactor, settingsLayer(home), NodeContext.layer)
 const guard = LifecycleGuardLayer.layer.pipe(
   Layer.provide(Layer.mergeAll(ScriptsLayer.layer, CommandJudgeLayer.layer)),
-  Layer.provide(Layer.mergeAll(ambient({ HOME: "/home/ada" }), ids, redactor, settingsLayer(home), NodeContext.layer))
+  Layer.provide(edges)
 )
 
 const refused = (job: { readonly prompt?: string; readonly script?: string; readonly monitorScript?: string }) =>
@@ -108,5 +110,27 @@ layer(guard)("a job that would stop its own gateway", (it) => {
     "grep -r 'hermes gateway stop' docs"
   ])("is not: %s", (text) =>
     Effect.map(refused({ script: script("fine.sh", text) }), (found) => expect(found).toBeNull())
+  )
+})
+
+layer(ScriptsLayer.layer.pipe(Layer.provide(edges)))("a job's script", (it) => {
+  it.effect("lies in the home's scripts, wherever its path or a link leads", () =>
+    Effect.gen(function* () {
+      const { locate } = yield* Scripts
+      const secret = path.join(home, "secret.sh")
+      writeFileSync(secret, "true\n")
+      symlinkSync(secret, path.join(scripts, "linked.sh"))
+      symlinkSync(home, path.join(scripts, "folder"))
+      script("own.sh", "true\n")
+      symlinkSync(path.join(scripts, "own.sh"), path.join(scripts, "alias.sh"))
+      for (const name of ["linked.sh", "folder/secret.sh", "../secret.sh", "lib/../../secret.sh"])
+        expect((yield* Effect.flip(locate(name))).message, name).toContain("leads out of")
+      for (const name of [secret, "~/x.sh"]) expect((yield* Effect.flip(locate(name))).message).toContain("relative to")
+      expect((yield* Effect.flip(locate("lib"))).message).toContain("is no file")
+      expect((yield* Effect.flip(locate("none.sh"))).message).toContain("no such file")
+      for (const name of ["", " ", "a\0b"]) expect((yield* Effect.flip(locate(name))).message).toContain("is no path")
+      // A link within leads to the file that it names.
+      expect(yield* locate("alias.sh")).toBe(path.join(scripts, "own.sh"))
+    })
   )
 })
