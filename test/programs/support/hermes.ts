@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import path from "node:path"
 import process from "node:process"
 import { fileURLToPath } from "node:url"
-import { afterAll, beforeAll, expect, vi } from "vitest"
+import { afterAll, beforeAll, expect } from "vitest"
 import { fresh } from "../../../build/fresh.mjs"
 import { plainEnvironment } from "../../../build/gateway.mjs"
 
@@ -29,9 +29,6 @@ export interface Call {
 }
 
 const patienceMillis = 60_000
-
-// A call takes a fraction of a second; on a machine that is busy with other things, some of them.
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 })
 
 export const run = (args: ReadonlyArray<string>, call: Call = {}): Promise<Ran> =>
   new Promise((resolve, reject) => {
