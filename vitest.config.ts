@@ -6,10 +6,14 @@ const full = Number(process.env["TEST_SCALE"] ?? "0") >= 1
 // A call of the built command takes a fraction of a second; on a machine that is busy with other things, some of them.
 const timeout = full ? 3_600_000 : 180_000
 
-/** Files that replace a module, or ask what a process does that never had a turn. All others share what they load, which is most of their time. */
+/**
+ * Files that replace a module, ask what a process does that never had a turn, or leave gateways behind as a kill does.
+ * All others share what they load, which is most of their time.
+ */
 const alone = [
   "test/e2e/identity/control.test.ts",
   "test/fibers/{Capabilities,ChildEnvironment,Turn}.test.ts",
+  "test/layers/conversation/Conversations.test.ts",
   "test/layers/delivery/Interleaving.test.ts"
 ]
 
