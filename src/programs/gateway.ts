@@ -26,6 +26,7 @@ import * as Lifecycle from "../layers/operation/Lifecycle.js"
 import * as Readiness from "../layers/operation/Readiness.js"
 import * as TurnLog from "../layers/operation/TurnLog.js"
 import * as GatewayLock from "../layers/sqlite/GatewayLock.js"
+import * as MediaRetention from "../layers/sqlite/MediaRetention.js"
 import * as Retention from "../layers/sqlite/Retention.js"
 import * as Search from "../layers/sqlite/Search.js"
 import * as SearchIndex from "../layers/sqlite/SearchIndex.js"
@@ -49,7 +50,13 @@ import { scheduling } from "./scheduling.js"
 import { stores } from "./stores.js"
 
 /** What the gateway is: the agent, its conversations and its state. Needs what `edges.foundation` gives; surfaces go on top. */
-export const layer = Layer.mergeAll(scheduling, Search.feeding, Titles.layer, Retention.layer).pipe(
+export const layer = Layer.mergeAll(
+  scheduling,
+  Search.feeding,
+  Titles.layer,
+  Retention.layer,
+  MediaRetention.layer
+).pipe(
   Layer.provideMerge(agency),
   Layer.provideMerge(Search.layer),
   Layer.provideMerge(stores),

@@ -102,6 +102,8 @@ export const defaults = (home: string): SettingsShape => ({
     allowedDirectories: [],
     maxOutboundBytes: 50 * 1024 * 1024,
     maxInboundBytes: 20 * 1024 * 1024,
+    retentionDays: 30,
+    maxTotalBytes: 2_000 * 1024 * 1024,
     vision: "auto",
     transcription: null
   },

@@ -1,11 +1,7 @@
 /**
- * Bugs to be found: each takes one mechanism out of the sources. The stories are told to a copy of the tree in which that
- * place reads otherwise, so nothing of it is in the program, and no assertion is touched.
+ * Bugs to be found: each takes one mechanism out of the sources. The stories are told to a program that was put together
+ * from sources in which that place reads otherwise (`Bundle`), so nothing of it is in the tree, and no assertion is touched.
  */
-import { cpSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-
 export interface Plant {
   /** The invariant that is to find it. */
   readonly finds: string
@@ -64,20 +60,4 @@ export const plants: Readonly<Record<string, Plant>> = {
     takes: "yield* Effect.addFinalizer(() => Effect.forEach(loops.values(), Turn.interrupt, { discard: true }))",
     puts: ""
   }
-}
-
-/** A copy of the tree with the plant in it; answers where. */
-export const copyWith = (plant: Plant, root: string): string => {
-  const text = readFileSync(join(root, plant.file), "utf8")
-  const found = text.split(plant.takes).length - 1
-  if (found !== 1) throw new Error(`${plant.file} has the place ${found} times, not once: the plant is out of date`)
-  const copy = mkdtempSync(join(tmpdir(), "hermes-plant-"))
-  for (const name of ["src", "test/simulation", "package.json", "tsconfig.json"])
-    cpSync(join(root, name), join(copy, name), { recursive: true })
-  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"))
-  writeFileSync(
-    join(copy, plant.file),
-    text.replace(plant.takes, () => plant.puts)
-  )
-  return copy
 }

@@ -22,6 +22,7 @@ import { type Cut, Door } from "./Door.js"
 import * as Model from "./Model.js"
 import * as Quiet from "./Quiet.js"
 import { SimulatedClock } from "./SimulatedClock.js"
+import * as Template from "./Template.js"
 
 type Platform = keyof typeof profiles
 export type Adapters = { readonly [P in Platform]: InMemoryAdapter.InMemoryAdapter }
@@ -146,6 +147,7 @@ export class World {
       const scope = yield* Scope.make()
       const fibers = yield* Supervisor.track
       const file = join(this.directory, `life-${this.lives}.db`)
+      if (this.lives === 1) yield* Template.copyTo(file, ground)
       const layer = lifeLayer({
         seed: this.seed * 1_000 + this.lives,
         file,

@@ -337,6 +337,8 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
       allowedDirectories: value(keys.mediaDirectories),
       maxOutboundBytes: Math.round(value(keys.mediaOutbound) * megabyte),
       maxInboundBytes: Math.round(value(keys.mediaInbound) * megabyte),
+      retentionDays: value(keys.mediaRetention),
+      maxTotalBytes: Math.round(value(keys.mediaTotal) * megabyte),
       vision: value(keys.mediaVision),
       transcription:
         value(keys.mediaTranscription) === "off" || listener === null

@@ -141,5 +141,26 @@ export const settings = ({ apiServer, terminal }: SettingsShape): Effect.Effect<
     ]
   })
 
+/** How much came in with messages and is kept; more than the settings allow is kept only while it is needed. */
+export const media = ({ home, media: { maxTotalBytes, retentionDays } }: SettingsShape): Effect.Effect<Check> =>
+  Effect.sync(() => {
+    const folder = path.join(home, "media")
+    const names = fs.existsSync(folder) ? fs.readdirSync(folder, { recursive: true, encoding: "utf8" }) : []
+    const files = names.flatMap((name) => {
+      const found = fs.statSync(path.join(folder, name), { throwIfNoEntry: false })
+      return found?.isFile() === true ? [found.size] : []
+    })
+    const megabytes = (bytes: number): string => `${Math.ceil(bytes / 1_048_576)} MB`
+    const total = files.reduce((sum, size) => sum + size, 0)
+    const detail = `${files.length} files that came in, ${megabytes(total)}; kept ${retentionDays} days, at most ${megabytes(maxTotalBytes)}`
+    return total <= 1.25 * maxTotalBytes
+      ? fine("media", detail)
+      : finding(
+          "media",
+          detail,
+          "the gateway removes the oldest once a day while it runs; raise media.max_total_mb, or remove what you need no more"
+        )
+  })
+
 /** The Node that runs this. */
 export const thisNode: Effect.Effect<Check> = Effect.sync(() => node(process.versions.node))

@@ -54,7 +54,8 @@ const configured = (home: string, gatewayRuns: boolean) =>
       ...(yield* Live.telegram(settings)),
       gatewayRuns ? fine("port", `${host}:${port} is the gateway's`) : yield* Checkup.port(host, port),
       yield* Checkup.clock(home, settings.timezone),
-      ...(yield* HomeCheckup.settings(settings))
+      ...(yield* HomeCheckup.settings(settings)),
+      yield* HomeCheckup.media(settings)
     ]
   }).pipe(
     Effect.provide(settled),

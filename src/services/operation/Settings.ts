@@ -199,6 +199,9 @@ export interface SettingsShape {
     readonly allowedDirectories: ReadonlyArray<string>
     readonly maxOutboundBytes: number
     readonly maxInboundBytes: number
+    /** How long what came in is kept, and how much of it in all. */
+    readonly retentionDays: number
+    readonly maxTotalBytes: number
     readonly vision: "auto" | "on" | "off"
     /** Who writes voice messages down; null: nobody. */
     readonly transcription: {

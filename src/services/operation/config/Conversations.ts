@@ -1,8 +1,7 @@
 /** Settings of conversations and what people are told. */
-import { Schema } from "effect"
 import { BusyMode } from "../Settings.js"
 import { key } from "./Key.js"
-import { Ids, Overrides, QuickCommands, Quiet, Switch, Text, expecting, oneOf } from "./Value.js"
+import { Days, Ids, Overrides, QuickCommands, Quiet, Switch, Text, oneOf } from "./Value.js"
 
 export const conversations = {
   restartNotices: key({
@@ -106,7 +105,7 @@ export const conversations = {
   }),
   retentionDays: key({
     path: "sessions.retention_days",
-    schema: expecting(Schema.Int.pipe(Schema.between(1, 36_500)), "a whole number of days, 1 or more"),
+    schema: Days,
     fallback: 90,
     refused: 36_500,
     doc: "how many days that is",

@@ -3,11 +3,13 @@ import { Provider } from "../Settings.js"
 import { key } from "./Key.js"
 import {
   Count,
+  Days,
   Directories,
   Dollars,
   Fallbacks,
   FilledText,
   Megabytes,
+  MegabytesInAll,
   Prices,
   Retries,
   Share,
@@ -171,6 +173,21 @@ export const model = {
     fallback: 20,
     doc: "largest file that is taken from a chat or the page, in MB",
     example: "20"
+  }),
+  mediaRetention: key({
+    path: "media.retention_days",
+    schema: Days,
+    fallback: 30,
+    refused: 36_500,
+    doc: "how many days files that came in are kept; what is still to be sent or answered stays",
+    example: "30"
+  }),
+  mediaTotal: key({
+    path: "media.max_total_mb",
+    schema: MegabytesInAll,
+    fallback: 2_000,
+    doc: "how much of them is kept in all, in MB; the oldest go first",
+    example: "2000"
   }),
   mediaVision: key({
     path: "media.vision",

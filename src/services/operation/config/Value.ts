@@ -36,6 +36,8 @@ export const FilledText = expecting(Schema.NonEmptyString, "a text")
 export const Names = expecting(Schema.Array(Schema.String), "a list of names, such as [a, b]")
 export const Switch = expecting(Schema.Boolean, "true or false")
 export const Megabytes = expecting(Schema.Number.pipe(Schema.between(0.1, 2_000)), "megabytes, 0.1 to 2000")
+export const MegabytesInAll = expecting(Schema.Number.pipe(Schema.between(1, 1_000_000)), "megabytes, 1 to 1000000")
+export const Days = expecting(Schema.Int.pipe(Schema.between(1, 36_500)), "a whole number of days, 1 or more")
 /** In a variable they stand as in PATH. */
 export const Directories = expecting(
   Schema.transform(Schema.Union(Schema.Array(Schema.String), Schema.String), Schema.Array(Schema.String), {
