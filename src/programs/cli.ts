@@ -1,133 +1,15 @@
-/** The command `hermes` (contract §2): which of its commands was asked for, and how it ended. */
-import * as Command from "@effect/cli/Command"
-import * as CliConfig from "@effect/cli/CliConfig"
-import * as CommandDescriptor from "@effect/cli/CommandDescriptor"
-import { isValidationError, type ValidationError } from "@effect/cli/ValidationError"
-import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
-import * as NodePath from "@effect/platform-node/NodePath"
-import * as NodeTerminal from "@effect/platform-node/NodeTerminal"
+/** The program behind the command: its arguments and environment, its signals, its exit code. */
 import { makeRunMain } from "@effect/platform/Runtime"
-import { Effect, Either, Layer } from "effect"
+import { Effect } from "effect"
 import process from "node:process"
 import * as AmbientEnvironment from "../fibers/AmbientEnvironment.js"
-import * as StderrLog from "../layers/terminal/StderrLog.js"
-import { version } from "../services/operation/Version.js"
-import { endingOf, errorDocument, usage, wordsOf as wordsOfError } from "./commands/failure.js"
-import { commands } from "./commands.js"
-import * as Help from "./commands/help.js"
-import { note, say, uncoloured } from "./commands/output.js"
-import { globalsOf, homeOf, Invocation } from "./commands/invocation.js"
+import { note } from "./commands/output.js"
+import { hermes } from "./hermes.js"
 
-type Name = keyof typeof commands
-type Loaded = Awaited<ReturnType<(typeof commands)[Name]>>
-
-const isName = (word: string | undefined): word is Name => word !== undefined && Object.hasOwn(commands, word)
-
-/** The words of a call, without its options. */
-const wordsOf = (args: ReadonlyArray<string>): ReadonlyArray<string> => args.filter((word) => !word.startsWith("-"))
-
-/** The command that the arguments name; all of them when they name none. */
-const load = (args: ReadonlyArray<string>): Effect.Effect<readonly [Loaded["command"], ...Array<Loaded["command"]>]> =>
-  Effect.promise(async () => {
-    const [word] = wordsOf(args)
-    const names = Object.keys(commands).filter(isName)
-    const chosen = isName(word) && !args.some((argument) => argument.startsWith("--completions")) ? [word] : names
-    const [first, ...rest] = await Promise.all(chosen.map((name) => commands[name]()))
-    return [(first ?? (await commands.status())).command, ...rest.map((module) => module.command)]
-  })
-
-/** What a command does when it is called alone and has others inside: a look. */
-const alone: { readonly [name: string]: string } = {
-  approvals: "list",
-  config: "show",
-  cron: "list",
-  deliveries: "list",
-  pairing: "list",
-  sessions: "list"
-}
-
-/** The arguments with the command that is meant when only a group was named. */
-const completed = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
-  const [name = "", next] = args
-  const meant = alone[name]
-  return meant === undefined || (next !== undefined && !next.startsWith("-")) ? args : [name, meant, ...args.slice(1)]
-}
-
-const placesOf = (loaded: ReadonlyArray<Loaded["command"]>): ReadonlyArray<Help.Place> =>
-  loaded.flatMap(({ descriptor }) =>
-    [...CommandDescriptor.getNames<unknown>(descriptor)].map((name) => ({ path: [name], command: descriptor }))
-  )
-
-const asksForHelp = (args: ReadonlyArray<string>): boolean => {
-  const end = args.indexOf("--")
-  return args.slice(0, end === -1 ? args.length : end).some((argument) => argument === "--help" || argument === "-h")
-}
-
-/** Without a terminal the words come without its colours. What is wrong with the arguments is said once, in the end. */
-const withPlainConsole = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.flatMap(Effect.console, (console) => {
-    const plain = (text: unknown): unknown => (typeof text === "string" ? uncoloured(text) : text)
-    const log = process.stdout.isTTY
-      ? console.log
-      : (...text: ReadonlyArray<unknown>) => console.log(...text.map(plain))
-    return Effect.withConsole(self, { ...console, log, error: () => Effect.void })
-  })
-
-/** What is wrong with the arguments, and where it is said how they are meant. */
-const misused = (args: ReadonlyArray<string>, places: ReadonlyArray<Help.Place>, error: ValidationError) => {
-  const words = wordsOf(args)
-  const place = Help.find(places, words)
-  const path = place?.path ?? []
-  const [word = args[0] ?? ""] = words.slice(path.length)
-  const what =
-    error._tag === "CommandMismatch"
-      ? `there is no ${word.startsWith("-") ? "option" : "command"} \`${["hermes", ...path, word].join(" ")}\``
-      : wordsOfError(error)
-  return usage(`${what}; \`${["hermes", ...path, "--help"].join(" ")}\` shows what there is`)
-}
-
-const run = (args: ReadonlyArray<string>) =>
-  Effect.gen(function* () {
-    const environment = yield* AmbientEnvironment.AmbientEnvironment
-    const parsed = globalsOf(args)
-    if (Either.isLeft(parsed)) return yield* usage(parsed.left)
-    const { json, logLevel, rest } = parsed.right
-    const invocation = { home: homeOf(parsed.right.home, environment, process.cwd()), json, logLevel, environment }
-    const loaded = yield* load(rest)
-    const places = placesOf(loaded)
-    if (rest.length === 0 || asksForHelp(rest)) {
-      const place = Help.find(places, wordsOf(rest))
-      return yield* say(place === null ? Help.overview(places) : Help.of(place))
-    }
-    const hermes = Command.make("hermes").pipe(Command.withSubcommands(loaded))
-    yield* Command.run(hermes, { name: "hermes", version })(["node", "hermes", ...completed(rest)]).pipe(
-      Effect.catchIf(isValidationError, (error) => misused(rest, places, error)),
-      Effect.provide(
-        Layer.mergeAll(
-          NodeFileSystem.layer,
-          NodePath.layer,
-          NodeTerminal.layer,
-          CliConfig.layer({ isCaseSensitive: true }),
-          Layer.succeed(Invocation, invocation),
-          StderrLog.layer(logLevel)
-        )
-      )
-    )
-  })
-
-/** Also where the arguments could not be read. */
-const wantsJson = (args: ReadonlyArray<string>): boolean =>
-  Either.match(globalsOf(args), { onLeft: () => args.includes("--json"), onRight: ({ json }) => json })
-
-const main = (args: ReadonlyArray<string>) =>
-  run(args).pipe(
-    Effect.catchAllCause((cause) => {
-      const { code, text } = endingOf(cause)
-      process.exitCode = code
-      return text === null ? Effect.void : note(wantsJson(args) ? errorDocument(code, text) : `hermes: ${text}`)
-    }),
-    withPlainConsole
-  )
+const main = Effect.flatMap(hermes(process.argv.slice(2)), ({ code, text }) => {
+  if (code !== 0) process.exitCode = code
+  return text === null ? Effect.void : note(text)
+})
 
 /** A signal ends the command, unless a part of it listens itself: the gateway drains, a chat stops its turn. */
 const runMain = makeRunMain(({ fiber, teardown }) => {
@@ -146,7 +28,7 @@ process.stdout.on("error", () => process.exit(process.exitCode ?? 0))
 
 runMain(
   // `never` holds the event loop, which not everything that is waited for does.
-  Effect.raceFirst(main(process.argv.slice(2)), Effect.never).pipe(
+  Effect.raceFirst(main, Effect.never).pipe(
     // oxlint-disable-next-line fibers/no-process-env -- the one place where the command takes its environment
     Effect.provide(AmbientEnvironment.layer(process.env))
   ),
