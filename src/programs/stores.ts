@@ -13,6 +13,7 @@ import * as Occurrences from "../layers/sqlite/Occurrences.js"
 import * as ProcessStore from "../layers/sqlite/ProcessStore.js"
 import * as Responses from "../layers/sqlite/Responses.js"
 import * as GatewayAddress from "../layers/sqlite/GatewayAddress.js"
+import * as Hints from "../layers/sqlite/Hints.js"
 import * as HomeChannels from "../layers/sqlite/HomeChannels.js"
 import * as Inbox from "../layers/sqlite/Inbox.js"
 import * as InternalEvents from "../layers/sqlite/InternalEvents.js"
@@ -43,6 +44,7 @@ export const stores = Layer.mergeAll(
   ProcessStore.layer,
   Outbox.layer,
   HomeChannels.layer,
+  Hints.layer,
   ChannelDirectory.layer,
   Pairing.layer,
   Pause.layer,

@@ -19,7 +19,8 @@ export const defaults = (home: string): SettingsShape => ({
   agent: { maxTurns: 100, turnTimeoutSeconds: 1_800, apiMaxRetries: 3, autoRecoveryCycles: 0 },
   notices: {
     quietHours: null,
-    longTurn: { heartbeatMillis: 180_000, stallMillis: 300_000, warningMillis: 900_000, inactiveMillis: 1_800_000 }
+    longTurn: { heartbeatMillis: 180_000, stallMillis: 300_000, warningMillis: 900_000, inactiveMillis: 1_800_000 },
+    hints: false
   },
   channelOverrides: new Map(),
   modelAliases: new Map(),
@@ -63,7 +64,8 @@ export const defaults = (home: string): SettingsShape => ({
     queueCap: 32,
     groupSessionsPerUser: true,
     threadSessionsPerUser: false,
-    unauthorizedDm: "pair"
+    unauthorizedDm: "pair",
+    reset: { mode: "none", idleMinutes: 1_440, atHour: 4 }
   },
   gateway: {
     allowedUsers: [],

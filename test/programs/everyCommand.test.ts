@@ -3,7 +3,8 @@
  * new one without a case here fails.
  */
 import * as CommandDescriptor from "@effect/cli/CommandDescriptor"
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { Schema } from "effect"
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import path from "node:path"
 import process from "node:process"
@@ -26,6 +27,18 @@ const idIn = async (kind: RegExp, ...list: ReadonlyArray<string>): Promise<strin
 const session = () => idIn(/ses_\w+/, "sessions", "list")
 const shelved = () => idIn(/ses_\w+/, "sessions", "list", "--archived")
 const delivery = () => idIn(/dlv_\w+/, "deliveries", "list")
+
+/** A conversation of the page of the gateway that runs. */
+const pageSession = async (): Promise<string> => {
+  const [, url = ""] = /(http:\S+)/.exec((await hermes("gateway", "status")).stdout) ?? []
+  const [, key = ""] = /^API_SERVER_KEY=(.+)$/m.exec(readFileSync(path.join(home, ".env"), "utf8")) ?? []
+  const made = await fetch(`${url}/api/sessions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: "{}"
+  })
+  return Schema.decodeUnknownSync(Schema.Struct({ id: Schema.String }))(await made.json()).id
+}
 
 type Word = string | (() => string | Promise<string>)
 
@@ -74,13 +87,6 @@ const cases: { readonly [command: string]: Case } = {
     wrong: ["-q", " "],
     complains: /nothing in the question/,
     fails: 2
-  },
-  send: {
-    right: ["--to", async () => `web:${await session()}`, "the kettle boils"],
-    says: /Sent/,
-    wrong: ["--to", "carrier-pigeon", "coo"],
-    complains: /carrier-pigeon/,
-    fails: 1
   },
   "cron next": {
     right: ["weekdays at 9am", "--count", "2"],
@@ -180,15 +186,6 @@ const cases: { readonly [command: string]: Case } = {
     complains: /--older-than|number/,
     fails: 2
   },
-  "deliveries list": { right: [], says: /dlv_/, wrong: ["--state", "lost"], complains: /lost|pending/, fails: 2 },
-  "deliveries show": {
-    right: [delivery],
-    says: /the kettle boils/,
-    wrong: ["dlv_none"],
-    complains: /dlv_none/,
-    fails: 1
-  },
-  explain: { right: [delivery], says: /the kettle boils/, wrong: ["dlv_none"], complains: /dlv_none/, fails: 1 },
   "approvals judge": {
     right: ["rm -rf /"],
     says: /never/,
@@ -240,8 +237,20 @@ const cases: { readonly [command: string]: Case } = {
     fails: 1
   },
   model: { right: [], says: /offline\//, wrong: ["--provider", "oracle"], complains: /oracle|offline/, fails: 2 },
-  usage: { right: ["--by", "model"], says: /limits\.daily_usd/, wrong: ["--by", "hour"], complains: /hour|day/, fails: 2 },
-  pause: { right: ["the garden burns"], says: /Paused by .*the garden burns/, wrong: ["a", "b"], complains: /b/, fails: 2 },
+  usage: {
+    right: ["--by", "model"],
+    says: /limits\.daily_usd/,
+    wrong: ["--by", "hour"],
+    complains: /hour|day/,
+    fails: 2
+  },
+  pause: {
+    right: ["the garden burns"],
+    says: /Paused by .*the garden burns/,
+    wrong: ["a", "b"],
+    complains: /b/,
+    fails: 2
+  },
   unpause: { right: [], says: /goes on/, wrong: ["now"], complains: /now/, fails: 2 },
   status: { right: [], says: /No gateway runs/, wrong: ["--deep"], complains: /--deep/, fails: 2 },
   doctor: { right: [], says: /ok +database: whole/, wrong: ["--mend"], complains: /--mend/, fails: 2 },
@@ -277,6 +286,22 @@ const cases: { readonly [command: string]: Case } = {
     fails: 2
   },
   "gateway status": { right: [], says: /The gateway runs at/, wrong: ["all"], complains: /all/, fails: 2 },
+  send: {
+    right: ["--to", async () => `web:${await pageSession()}`, "the kettle boils"],
+    says: /Sent/,
+    wrong: ["--to", "carrier-pigeon", "coo"],
+    complains: /carrier-pigeon/,
+    fails: 1
+  },
+  "deliveries list": { right: [], says: /dlv_/, wrong: ["--state", "lost"], complains: /lost|pending/, fails: 2 },
+  "deliveries show": {
+    right: [delivery],
+    says: /the kettle boils/,
+    wrong: ["dlv_none"],
+    complains: /dlv_none/,
+    fails: 1
+  },
+  explain: { right: [delivery], says: /the kettle boils/, wrong: ["dlv_none"], complains: /dlv_none/, fails: 1 },
   "gateway restart": { right: [], says: /The gateway is back at/, wrong: ["--hard"], complains: /--hard/, fails: 2 }
 }
 

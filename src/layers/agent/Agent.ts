@@ -7,6 +7,7 @@ import {
   type AgentError,
   type AgentExit,
   type AgentTask,
+  HistoryUnreadable,
   PersistenceFailed
 } from "../../services/agent/Agent.js"
 import * as History from "../../services/agent/History.js"
@@ -30,6 +31,7 @@ import { Compaction, type CompactionTrigger } from "../../services/session/Compa
 import * as CompactionPlan from "../../services/session/CompactionPlan.js"
 import { Spending } from "../../services/agent/Spending.js"
 import { type Spent, Usage } from "../../services/agent/Usage.js"
+import type { SessionId } from "../../services/session/Session.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
 import { type Message, type StoredMessage, type ToolCallPart, Transcript } from "../../services/session/Transcript.js"
 import { Database, type Step } from "../../services/state/Database.js"
@@ -93,6 +95,17 @@ const make = Effect.gen(function* () {
   const usages = yield* Usage
   const spending = yield* Spending
 
+  /** What was said before this turn. Where it cannot be read nothing is begun (gateway.md 3.6). */
+  const begun = (sessionId: SessionId) =>
+    transcript
+      .load(sessionId)
+      .pipe(
+        Effect.catchTags({
+          StateCorrupt: ({ detail }) => new HistoryUnreadable({ detail }),
+          StateRowUnreadable: ({ detail }) => new HistoryUnreadable({ detail })
+        })
+      )
+
   const persistenceFailed = <A, E extends { readonly message: string }>(self: Effect.Effect<A, E>) =>
     Effect.mapError(self, (error) => new PersistenceFailed({ detail: error.message }))
 
@@ -126,7 +139,7 @@ const make = Effect.gen(function* () {
           })
         : Effect.void
 
-    const rows: Array<StoredMessage> = [...History.turnLast(yield* transcript.load(sessionId), turn.id)]
+    const rows: Array<StoredMessage> = [...History.turnLast(yield* begun(sessionId), turn.id)]
     let pinned = false
     let usage = noUsage
     let modelCalls = 0

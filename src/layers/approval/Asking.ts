@@ -181,12 +181,11 @@ export const make = Effect.gen(function* () {
         const begun = yield* begin(asked)
         const wake = yield* Deferred.make<void>()
         waiting.set(begun.row.id, wake)
-        return { ...begun, wake }
+        return { ...begun, wake, address: DeliveryOrigin.chat((yield* Turn.current).origin) }
       }),
-      ({ deadline, row, wake }) =>
+      ({ address, deadline, row, wake }) =>
         Effect.gen(function* () {
           const turn = yield* Turn.current
-          const address = DeliveryOrigin.chat(turn.origin)
           yield* activity.publish({
             _tag: "approval.asked",
             at: yield* Clock.currentTimeMillis,
@@ -201,6 +200,7 @@ export const make = Effect.gen(function* () {
           })
           if (!(yield* tell(row, address, asked.timeoutMillis))) {
             const settled = yield* give(row, "cancelled", "it could not be asked")
+            yield* notifier.tell({ sessionKey: row.sessionKey, address, about: row.id }, Notice.approvalNotifyFailed(row))
             return settled.state === "cancelled" ? null : settled
           }
           // the clock may be set while it waits, and may have been since an earlier process asked
@@ -210,13 +210,18 @@ export const make = Effect.gen(function* () {
             yield* notifier.tell({ sessionKey: row.sessionKey, address, about: row.id }, Notice.approvalExpired(row))
           return settled
         }),
-      ({ row }, exit) =>
+      ({ address, row }, exit) =>
         Effect.gen(function* () {
           waiting.delete(row.id)
           if (exit._tag === "Success") return
           // What a shutdown interrupts goes on after the restart, and so does its question.
           if ((yield* drain.draining) !== null) return
           yield* give(row, "cancelled", "the work was stopped before an answer").pipe(
+            Effect.flatMap(({ state }) =>
+              state === "cancelled"
+                ? notifier.tell({ sessionKey: row.sessionKey, address, about: row.id }, Notice.approvalInterrupted(row))
+                : Effect.void
+            ),
             Effect.catchAll((error) => Effect.logError("a question could not be taken back", error))
           )
         })

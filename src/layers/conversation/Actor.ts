@@ -19,6 +19,7 @@ import * as SlashCommand from "../../services/conversation/SlashCommand.js"
 import type { Delegation } from "../../services/delegation/Delegation.js"
 import type { Delivery } from "../../services/delivery/Delivery.js"
 import * as Notice from "../../services/delivery/Notice.js"
+import type { Hints } from "../../services/delivery/Hints.js"
 import type { NoticeText, Notifier } from "../../services/delivery/Notifier.js"
 import type { Activity } from "../../services/operation/Activity.js"
 import type { Drain } from "../../services/operation/Drain.js"
@@ -27,6 +28,7 @@ import type { Pause } from "../../services/operation/Pause.js"
 import type { BusyMode, SettingsShape } from "../../services/operation/Settings.js"
 import type { Session } from "../../services/session/Session.js"
 import type { Compaction } from "../../services/session/Compaction.js"
+import * as ResetRules from "../../services/session/ResetRules.js"
 import type { SessionKey } from "../../services/session/SessionKey.js"
 import type { Processes } from "../../services/shell/Process.js"
 import type { SessionStore } from "../../services/session/SessionStore.js"
@@ -93,6 +95,7 @@ export interface ActorServices {
   readonly processes: typeof Processes.Service
   readonly delivery: typeof Delivery.Service
   readonly notifier: typeof Notifier.Service
+  readonly hints: typeof Hints.Service
   readonly activity: typeof Activity.Service
   readonly commands: Commands
   readonly sessionCommands: SessionCommands
@@ -143,7 +146,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
     let retired = false
     let handling = false
 
-    const { acknowledge, lastWord, reply, settle, tell, tellOf } = yield* Correspondence.make(key, services)
+    const { acknowledge, hint, lastWord, reply, settle, tell, tellOf } = yield* Correspondence.make(key, services)
 
     /** Steering texts that the agent takes with a tool result, settled in the transaction that stores it. */
     const takeSteer = (steering: Array<InboxEntry>): Effect.Effect<Steer | null> =>
@@ -196,8 +199,27 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         }
       })
 
+    /** Begins the conversation anew where the owner wants that after so long; what its person is told then. */
+    const renewed = (event: InboundEvent): Effect.Effect<NoticeText | null, StateError> =>
+      Effect.gen(function* () {
+        const { reset } = settings.conversation
+        if (reset.mode === "none" || (event.internal ?? null) !== null || event.sessionId !== null) return null
+        const session = yield* sessions.peek(key)
+        if (session === null || session.suspended || session.messageCount === 0) return null
+        const now = yield* Clock.currentTimeMillis
+        const reason = ResetRules.reason(reset, session.lastActivityAt, now, settings.timezone)
+        if (reason === null || (yield* services.processes.running(key)) > 0) return null
+        const delegates = yield* services.delegation.running
+        if (delegates.some(({ sessionKey }) => sessionKey === key)) return null
+        const { fresh } = yield* sessions.reset(key, event.source)
+        yield* moved(fresh)
+        return Notice.sessionAutoReset({ reason })
+      })
+
     const begin = (entry: InboxEntry): Effect.Effect<void, StateError> =>
       Effect.gen(function* () {
+        const renewal = yield* renewed(entry.event)
+        if (renewal !== null) yield* tell(entry, renewal)
         const opening = yield* TurnOpening.open(services, entry)
         switch (opening._tag) {
           case "Opened":
@@ -224,6 +246,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
       )
       return Effect.gen(function* () {
         if (!isAtRest() || (yield* services.pause.current) !== null) return yield* alone
+        const renewal = yield* renewed(message.event)
         const opening = yield* TurnOpening.open(services, message)
         if (opening._tag !== "Opened") return yield* alone
         const written = yield* Effect.onError(
@@ -232,6 +255,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         )
         if (written === null) return yield* Effect.as(opening.close, null)
         const { beginning, entry } = written
+        if (renewal !== null) yield* tell(entry, renewal)
         return { entry, begin: start(entry, opening, beginning) }
       }).pipe(
         // Damage among the rows of turns is for the turn to tell of: the event may still be kept.
@@ -326,7 +350,8 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
           case "Interrupt": {
             pending.unshift(entry)
             yield* interrupt(run)
-            return yield* acknowledge(entry, Notice.busyInterrupting())
+            yield* acknowledge(entry, Notice.busyInterrupting())
+            return yield* hint(entry, "busy", Notice.busyTip())
           }
           case "Queue": {
             pending.push(entry)
@@ -447,6 +472,10 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
           if (args === "") return yield* freed(entry, `Say what: ${spec.usage}.`)
           if (SlashCommand.parse(args)._tag !== "NotACommand")
             return yield* freed(entry, `A command does not wait: send ${args.split(/\s/, 1)[0]} by itself.`)
+          if (name === "queue" && run !== null) {
+            pending.push(withText(entry, args))
+            return yield* tell(entry, Notice.queueOk({ position: pending.length }))
+          }
           return yield* message(withText(entry, args), name)
         }
         if (run !== null && spec.busy === "reject")

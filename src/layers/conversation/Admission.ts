@@ -6,9 +6,12 @@ import { Admission, addressOf, type Receipt } from "../../services/conversation/
 import { Authorization } from "../../services/conversation/Authorization.js"
 import { Conversations } from "../../services/conversation/Conversations.js"
 import { type Arrival, InboundEvent, signatureOf } from "../../services/conversation/InboundEvent.js"
-import { Inbox, type InboxMessage } from "../../services/conversation/Inbox.js"
+import { Inbox, type InboxEntry, type InboxMessage } from "../../services/conversation/Inbox.js"
 import { Pairing } from "../../services/conversation/Pairing.js"
 import * as SlashCommand from "../../services/conversation/SlashCommand.js"
+import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
+import { Hints } from "../../services/delivery/Hints.js"
+import { HomeChannels } from "../../services/delivery/HomeChannels.js"
 import { Delivery } from "../../services/delivery/Delivery.js"
 import * as Notice from "../../services/delivery/Notice.js"
 import { type NoticeText, Notifier } from "../../services/delivery/Notifier.js"
@@ -30,6 +33,9 @@ const make = Effect.gen(function* () {
   const clarifications = yield* Clarifications
   const delivery = yield* Delivery
   const notifier = yield* Notifier
+  const hints = yield* Hints
+  const homes = yield* HomeChannels
+  const adapters = yield* AdapterRegistry
   const drain = yield* Drain
   const pause = yield* Pause
   const ids = yield* Ids
@@ -129,7 +135,19 @@ const make = Effect.gen(function* () {
         ? keep(message, drained)
         : conversations.accept(message)
       if (entry === null) return { _tag: "Duplicate" }
+      if (settings.notices.hints && event.source.chatType === "dm" && event.internal === null) yield* hintAtHome(event, entry)
       return { _tag: "Accepted", eventId: entry.id, sessionKey: key }
+    })
+
+  /** Once a platform: whoever writes on it first hears that nothing has a place to go that nobody asked for. */
+  const hintAtHome = ({ source }: InboundEvent, { id, key }: InboxEntry): Effect.Effect<void, StateError> =>
+    Effect.gen(function* () {
+      const { platform } = source
+      const address = addressOf(source, null)
+      const adapter = yield* adapters.get(platform)
+      if (address === null || platform === "web" || adapter === null) return
+      if (!(yield* hints.first(`home.${platform}`)) || (yield* homes.get(platform)) !== null) return
+      yield* notifier.tell({ sessionKey: key, address, about: id }, Notice.homeMissing({ platform }))
     })
 
   /** Only what somebody sends who may talk here is fetched: nobody else fills the disk. */
@@ -210,6 +228,9 @@ export const layer: Layer.Layer<
   | Clarifications
   | Delivery
   | Notifier
+  | Hints
+  | HomeChannels
+  | AdapterRegistry
   | Drain
   | Pause
   | Ids

@@ -80,7 +80,7 @@ export const make = Effect.gen(function* () {
         reason: reason === "" ? null : reason,
         by: signatureOf(entry.event.source)
       })
-      .pipe(Effect.map((row) => `${approve ? approvedFor[scope] : "Denied"}: ${row.subject}`))
+      .pipe(Effect.map((row) => (approve ? `${approvedFor[scope]}: ${row.subject}` : Notice.approvalDenied(row).text)))
 
   /** Those that are open now: what is asked later is asked. */
   const approveAll = (entry: InboxEntry) =>

@@ -3,6 +3,7 @@ import { Clock, Effect } from "effect"
 import * as Admission from "../../services/conversation/Admission.js"
 import type { Inbox, InboxEntry, InboxState } from "../../services/conversation/Inbox.js"
 import type { Delivery } from "../../services/delivery/Delivery.js"
+import type { Hints } from "../../services/delivery/Hints.js"
 import type { NoticeText, Notifier } from "../../services/delivery/Notifier.js"
 import type { Activity } from "../../services/operation/Activity.js"
 import type { SettingsShape } from "../../services/operation/Settings.js"
@@ -16,6 +17,7 @@ export interface CorrespondenceServices {
   readonly database: typeof Database.Service
   readonly delivery: typeof Delivery.Service
   readonly notifier: typeof Notifier.Service
+  readonly hints: typeof Hints.Service
   readonly activity: typeof Activity.Service
 }
 
@@ -23,6 +25,8 @@ export interface Correspondence {
   /** A notice that may be said again about the same message: `about` tells one from the next. */
   readonly tellOf: (entry: InboxEntry, about: string, notice: NoticeText) => Effect.Effect<void>
   readonly tell: (entry: InboxEntry, notice: NoticeText) => Effect.Effect<void>
+  /** Said once ever, to whoever is the first it would help. */
+  readonly hint: (entry: InboxEntry, name: string, notice: NoticeText) => Effect.Effect<void>
   /** At most one in 30 s: acknowledgements are courtesy, not answers. */
   readonly acknowledge: (entry: InboxEntry, notice: NoticeText) => Effect.Effect<void>
   /** Tells whoever watches that the event gets no turn of its own. */
@@ -41,7 +45,7 @@ const ackIntervalMillis = 30_000
 
 export const make = (key: SessionKey, services: CorrespondenceServices): Effect.Effect<Correspondence> =>
   Effect.sync(() => {
-    const { activity, database, delivery, inbox, notifier, settings } = services
+    const { activity, database, delivery, hints, inbox, notifier, settings } = services
     let lastAck = Number.NEGATIVE_INFINITY
 
     const addressOf = (entry: InboxEntry) => Admission.addressOf(entry.event.source, entry.event.messageId)
@@ -50,6 +54,12 @@ export const make = (key: SessionKey, services: CorrespondenceServices): Effect.
       notifier.tell({ sessionKey: key, address: addressOf(entry), about }, notice)
 
     const tell: Correspondence["tell"] = (entry, notice) => tellOf(entry, entry.id, notice)
+
+    const hint: Correspondence["hint"] = (entry, name, notice) =>
+      Effect.suspend(() => (settings.notices.hints ? hints.first(name) : Effect.succeed(false))).pipe(
+        Effect.flatMap((first) => (first ? tell(entry, notice) : Effect.void)),
+        Effect.catchAll((error) => Effect.logWarning("a hint could not be stored", error))
+      )
 
     const acknowledge: Correspondence["acknowledge"] = (entry, notice) =>
       Effect.gen(function* () {
@@ -94,5 +104,5 @@ export const make = (key: SessionKey, services: CorrespondenceServices): Effect.
         yield* settle(entry, "answered", "command", text)
       })
 
-    return { acknowledge, lastWord, reply, settle, tell, tellOf }
+    return { acknowledge, hint, lastWord, reply, settle, tell, tellOf }
   })

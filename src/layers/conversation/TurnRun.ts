@@ -334,9 +334,11 @@ export const make = Effect.gen(function* () {
 
   const problemOf = (
     error: AgentError,
-    { acted, messages }: { readonly acted: boolean; readonly messages: number }
+    { acted, messages }: { readonly acted: boolean; readonly messages: number },
+    resumed: boolean
   ): Notice.Notice => {
     if (error._tag === "ModelError") return Notice.ofModelProblem(ModelProblem.describe(error, messages), acted)
+    if (error._tag === "HistoryUnreadable" && !resumed) return Notice.historyUnreadable()
     const { message: cause } = error
     return acted ? Notice.failAfter({ cause }) : Notice.failBefore({ cause })
   }
@@ -398,7 +400,7 @@ export const make = Effect.gen(function* () {
           yield* started
         )
       yield* Effect.logWarning("a turn failed", spoken.left)
-      const { code, text } = problemOf(spoken.left, yield* failedAt(task, turn))
+      const { code, text } = problemOf(spoken.left, yield* failedAt(task, turn), task.resumed)
       yield* answer(
         task,
         turn,

@@ -224,7 +224,8 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
         stallMillis: value(keys.stall) * 1_000,
         warningMillis: value(keys.inactiveWarning) * 1_000,
         inactiveMillis: value(keys.turnTimeout) * 1_000
-      }
+      },
+      hints: value(keys.hints)
     },
     channelOverrides: new Map(
       Object.entries(value(keys.channelOverrides)).map(([place, { model, prompt, quiet }]) => [
@@ -287,7 +288,12 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
       queueCap: 32,
       groupSessionsPerUser: value(keys.groupPerUser),
       threadSessionsPerUser: value(keys.threadPerUser),
-      unauthorizedDm: value(keys.unauthorizedDm)
+      unauthorizedDm: value(keys.unauthorizedDm),
+      reset: {
+        mode: value(keys.resetMode),
+        idleMinutes: value(keys.resetIdleMinutes),
+        atHour: value(keys.resetHour)
+      }
     },
     gateway: {
       allowedUsers: value(keys.gatewayUsers),

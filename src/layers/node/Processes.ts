@@ -317,6 +317,9 @@ const make = Effect.gen(function* () {
     )
   )
 
+  const runningOf = (sessionKey: string) =>
+    [...known.values()].filter((entry) => entry.endedAt === null && entry.isOfConversation(sessionKey))
+
   return Processes.of({
     start,
     list: Effect.flatMap(Turn.current, (turn) =>
@@ -349,9 +352,10 @@ const make = Effect.gen(function* () {
               closed ? Effect.void : refuse("its input is closed already")
             )
       ),
+    running: (sessionKey) => Effect.sync(() => runningOf(sessionKey).length),
     endAll: (sessionKey) =>
       Effect.suspend(() => {
-        const own = [...known.values()].filter((entry) => entry.endedAt === null && entry.isOfConversation(sessionKey))
+        const own = runningOf(sessionKey)
         return Effect.as(Effect.forEach(own, kill, { concurrency: "unbounded", discard: true }), own.length)
       }),
     recover: Effect.flatMap(store.open, (rows) =>

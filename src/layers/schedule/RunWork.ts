@@ -271,6 +271,7 @@ export const make = Effect.gen(function* () {
             )
           },
           Inactive: (error) => Effect.succeed(failed("inactivity", error.message)),
+          HistoryUnreadable: (error) => Effect.succeed(failed("other", error.message)),
           PersistenceFailed: (error) => Effect.succeed(failed("other", error.message))
         })
       )

@@ -14,7 +14,16 @@ export class PersistenceFailed extends Schema.TaggedError<PersistenceFailed>()("
   }
 }
 
-export type AgentError = ModelError | PersistenceFailed | StateError
+/** What was said before cannot be read, so nothing was begun: an answer without it would be somebody else's. Run `hermes doctor`. */
+export class HistoryUnreadable extends Schema.TaggedError<HistoryUnreadable>()("HistoryUnreadable", {
+  detail: Schema.String
+}) {
+  override get message(): string {
+    return `the conversation so far cannot be read (${this.detail}); run \`hermes doctor\``
+  }
+}
+
+export type AgentError = ModelError | HistoryUnreadable | PersistenceFailed | StateError
 
 /** Steering text, and the step that settles its events in the transaction that stores it. */
 export interface Steer {

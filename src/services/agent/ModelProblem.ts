@@ -1,4 +1,5 @@
 /** A model's failure in words for people: what happened and what they can do (gateway.md 3.6). Pure. */
+import * as Span from "../operation/Span.js"
 import type { ModelError } from "./ModelRoute.js"
 
 /** The classes of failure that a notice is named after (gateway.md 3.11); whatever else went wrong is `other`. */
@@ -15,19 +16,6 @@ export interface ModelProblem {
 const keyName = (provider: string): string => {
   if (provider.startsWith("anthropic")) return "ANTHROPIC_API_KEY"
   return provider === "openai" || provider.startsWith("openai/") ? "OPENAI_API_KEY" : "HERMES_MODEL_API_KEY"
-}
-
-/** A length of time as people say it: `45 seconds`, `3 minutes`, `2 hours`, `4 days`. */
-export const aboutHowLong = (millis: number): string => {
-  const units: ReadonlyArray<readonly [number, string]> = [
-    [86_400_000, "day"],
-    [3_600_000, "hour"],
-    [60_000, "minute"],
-    [1_000, "second"]
-  ]
-  const [size, unit] = units.find(([length]) => millis >= length) ?? [1_000, "second"]
-  const count = Math.max(1, Math.round(millis / size))
-  return `${count} ${unit}${count === 1 ? "" : "s"}`
 }
 
 /** More rows than this behind a 400 or 500 point at the size of the conversation (gateway.md 3.6). */
@@ -71,7 +59,7 @@ export const describe = (error: ModelError, messages: number): ModelProblem => {
       next: "Shorten it with /compress, or start a fresh one with /new.",
       remedy: "Ask for less at once, or set a model that takes more in."
     }
-  const later = error.retryAfterMillis === null ? null : `in about ${aboutHowLong(error.retryAfterMillis)}`
+  const later = error.retryAfterMillis === null ? null : `in about ${Span.words(error.retryAfterMillis)}`
   const again = (when: string): string => `Send your message again${when}.`
   switch (error.reason) {
     case "not_configured":

@@ -5,63 +5,65 @@
 import type { ModelProblem, ProblemKind } from "../agent/ModelProblem.js"
 import type { Source } from "../conversation/InboundEvent.js"
 import type { Paused } from "../operation/Pause.js"
+import * as Span from "../operation/Span.js"
 import type { NoticeText } from "./Notifier.js"
 
-export type Code =
-  | "pairing.offer"
-  | "pairing.ratelimited"
-  | "session.autoreset"
-  | "session.suspended"
-  | "lease.busy"
-  | "history.unreadable"
-  | "busy.steered"
-  | "busy.redirected"
-  | "busy.queued"
-  | "busy.interrupting"
-  | "busy.subagents"
-  | "busy.compressing"
-  | "busy.full"
-  | "busy.command"
-  | "busy.tip"
-  | "queue.ok"
-  | "drain.refused"
-  | "drain.queued"
-  | "limit.reached"
-  | "pause.held"
-  | "pause.refused"
-  | "pause.holds"
-  | "run.heartbeat"
-  | "run.inactive.warning"
-  | "run.inactive.killed"
-  | "run.stalled"
-  | "fail.before"
-  | "fail.after"
-  | "fail.auth"
-  | "fail.credit"
-  | "fail.rate"
-  | "fail.overloaded"
-  | "fail.toolarge"
-  | "reply.empty"
-  | "reply.truncated"
-  | "reply.fallback"
-  | "reply.late"
-  | "reply.cut"
-  | "reply.undelivered"
-  | "reply.recovered"
-  | "approval.request"
-  | "approval.expired"
-  | "clarify.question"
-  | "approval.denied"
-  | "approval.interrupted"
-  | "approval.notifyfailed"
-  | "restart.going"
-  | "restart.back"
-  | "home.missing"
-  | "command.unknown"
-  | "command.refused"
-  | "media.failed"
-  | "media.left"
-  | "media.unheard"
+export const codes = [
+  "pairing.offer",
+  "pairing.ratelimited",
+  "session.autoreset",
+  "session.suspended",
+  "history.unreadable",
+  "busy.steered",
+  "busy.queued",
+  "busy.interrupting",
+  "busy.subagents",
+  "busy.compressing",
+  "busy.full",
+  "busy.command",
+  "busy.tip",
+  "queue.ok",
+  "drain.refused",
+  "drain.queued",
+  "limit.reached",
+  "pause.held",
+  "pause.refused",
+  "pause.holds",
+  "run.heartbeat",
+  "run.inactive.warning",
+  "run.inactive.killed",
+  "run.stalled",
+  "fail.before",
+  "fail.after",
+  "fail.auth",
+  "fail.credit",
+  "fail.rate",
+  "fail.overloaded",
+  "fail.toolarge",
+  "reply.empty",
+  "reply.truncated",
+  "reply.fallback",
+  "reply.late",
+  "reply.cut",
+  "reply.undelivered",
+  "reply.recovered",
+  "approval.request",
+  "approval.expired",
+  "approval.denied",
+  "approval.interrupted",
+  "approval.notifyfailed",
+  "clarify.question",
+  "restart.going",
+  "restart.back",
+  "home.missing",
+  "command.unknown",
+  "command.refused",
+  "media.failed",
+  "media.left",
+  "media.unheard"
+] as const
+
+export type Code = (typeof codes)[number]
 
 /** A notice of this catalogue. */
 export interface Notice extends NoticeText {
@@ -71,7 +73,6 @@ export interface Notice extends NoticeText {
 /** Said for the reader's ease: where it is quiet they are spared it. */
 const courtesies: ReadonlySet<string> = new Set<Code>([
   "busy.steered",
-  "busy.redirected",
   "busy.queued",
   "busy.interrupting",
   "busy.subagents",
@@ -88,16 +89,6 @@ export const isCourtesy = (code: string): boolean => courtesies.has(code)
 const notice = (code: Code, text: string): Notice => ({ code, text })
 
 const count = (number: number, one: string, many = `${one}s`): string => `${number} ${number === 1 ? one : many}`
-
-/** A span of time as a person says it: the largest unit that is at least one, rounded. */
-export const span = (millis: number): string => {
-  const seconds = Math.max(0, Math.round(millis / 1000))
-  if (seconds < 60) return `${seconds} s`
-  const minutes = Math.round(seconds / 60)
-  if (minutes < 60) return `${minutes} min`
-  const hours = Math.round(minutes / 60)
-  return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`
-}
 
 /** Sentences from parts that may be empty. */
 const join = (...parts: ReadonlyArray<string>): string =>
@@ -138,12 +129,6 @@ export const sessionSuspended = (): Notice =>
       "Nothing more is tried here until you say /new; /resume can bring the old text back later."
   )
 
-export const leaseBusy = (): Notice =>
-  notice(
-    "lease.busy",
-    "This conversation is being answered somewhere else right now. Please send it again in a moment."
-  )
-
 export const historyUnreadable = (): Notice =>
   notice(
     "history.unreadable",
@@ -153,8 +138,6 @@ export const historyUnreadable = (): Notice =>
 // Busy
 
 export const busySteered = (): Notice => notice("busy.steered", "Got it. I'll take that in while I work.")
-
-export const busyRedirected = (): Notice => notice("busy.redirected", "Got it. I'm changing course.")
 
 export const busyQueued = (queue: { readonly position: number }): Notice =>
   notice(
@@ -337,7 +320,7 @@ export const spokenByFallback = (by: { readonly backend: string }): Notice =>
 
 /** Opens the answer to a message that waited for over an hour (decision 25). */
 export const replyLate = (message: { readonly ageMillis: number }): Notice =>
-  notice("reply.late", `(You sent this ${span(message.ageMillis)} ago; I could not answer sooner.)`)
+  notice("reply.late", `(You sent this ${Span.words(message.ageMillis)} ago; I could not answer sooner.)`)
 
 /** Closes a message that was too long even for many parts. */
 export const replyCut = (text: { readonly left: number }): Notice =>
@@ -393,7 +376,7 @@ export const approvalRequest = (question: {
       question.subject.replaceAll("```", "'''"),
       "```",
       ...question.reasons.map((reason) => `• ${reason}`),
-      `${question.buttons ? "Choose below" : "Answer /approve or /deny"} within ${span(question.millis)}; no answer means no.`
+      `${question.buttons ? "Choose below" : "Answer /approve or /deny"} within ${Span.words(question.millis)}; no answer means no.`
     ].join("\n")
   )
 
@@ -409,8 +392,8 @@ export const clarification = (question: {
       question.question,
       ...question.choices.map((choice, index) => `${index + 1}. ${choice}`),
       question.choices.length === 0
-        ? `Answer within ${span(question.millis)}, or I go on as I think best.`
-        : `Answer with ${question.several ? "numbers" : "a number"} or in your own words within ${span(question.millis)}, or I go on as I think best.`
+        ? `Answer within ${Span.words(question.millis)}, or I go on as I think best.`
+        : `Answer with ${question.several ? "numbers" : "a number"} or in your own words within ${Span.words(question.millis)}, or I go on as I think best.`
     ].join("\n")
   )
 

@@ -3,6 +3,7 @@ import type { CommandTiers } from "../conversation/CommandTier.js"
 import type { ChannelOverrides } from "./ChannelOverride.js"
 import type { LongTurnRules } from "../conversation/LongTurn.js"
 import type { QuietHours } from "./QuietHours.js"
+import type { ResetRules } from "../session/ResetRules.js"
 import type { Price } from "../agent/Price.js"
 import type { ServerSettings } from "../mcp/McpServers.js"
 import type { SearchProvider } from "../web/WebSearch.js"
@@ -150,6 +151,8 @@ export interface SettingsShape {
     readonly groupSessionsPerUser: boolean
     readonly threadSessionsPerUser: boolean
     readonly unauthorizedDm: "pair" | "ignore"
+    /** When a conversation that nobody goes on with begins anew by itself. */
+    readonly reset: ResetRules
   }
   readonly gateway: {
     readonly allowedUsers: ReadonlyArray<string>
@@ -186,6 +189,8 @@ export interface SettingsShape {
     readonly quietHours: QuietHours | null
     /** Signs of life and warnings of a turn that takes long. */
     readonly longTurn: LongTurnRules
+    /** Tell, once each, what a person may not know that they can do? */
+    readonly hints: boolean
   }
   /** What the owner set for single chats. */
   readonly channelOverrides: ChannelOverrides

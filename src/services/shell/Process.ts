@@ -96,6 +96,8 @@ export class Processes extends Context.Tag("hermes/shell/Processes")<
     ) => Effect.Effect<void, ProcessUnknown | ProcessRefused, Authorized | CurrentTurn>
     /** Ends its input. */
     readonly close: (id: string) => Effect.Effect<void, ProcessUnknown | ProcessRefused, CurrentTurn>
+    /** How many run for a conversation. */
+    readonly running: (sessionKey: string) => Effect.Effect<number>
     /** Ends all that run for a conversation (`/stop`, `/new`); answers how many. */
     readonly endAll: (sessionKey: string) => Effect.Effect<number>
     /** At boot: takes over what an earlier gateway started and settles what ended meanwhile; answers how many. */

@@ -14,12 +14,14 @@ export interface Said {
 /** Where what is printed goes for as long as a call lasts; calls that overlap print into the same. */
 const captured = (): { readonly end: () => { readonly stdout: string; readonly stderr: string } } => {
   const [out, error]: [Array<string>, Array<string>] = [[], []]
-  const into = (lines: Array<string>) => (chunk: unknown, ...rest: ReadonlyArray<unknown>) => {
-    lines.push(String(chunk))
-    const told = rest.at(-1)
-    if (typeof told === "function") told()
-    return true
-  }
+  const into =
+    (lines: Array<string>) =>
+    (chunk: unknown, ...rest: ReadonlyArray<unknown>) => {
+      lines.push(String(chunk))
+      const told = rest.at(-1)
+      if (typeof told === "function") told()
+      return true
+    }
   const spies = [
     vi.spyOn(process.stdout, "write").mockImplementation(into(out)),
     vi.spyOn(process.stderr, "write").mockImplementation(into(error)),
@@ -40,9 +42,7 @@ export const call = async (
 ): Promise<Said> => {
   const output = captured()
   try {
-    const { code, text } = await Effect.runPromise(
-      Effect.provide(hermes(args), AmbientEnvironment.layer(environment))
-    )
+    const { code, text } = await Effect.runPromise(Effect.provide(hermes(args), AmbientEnvironment.layer(environment)))
     const { stdout, stderr } = output.end()
     return { code, stdout, stderr: text === null ? stderr : `${stderr}${text}\n` }
   } finally {

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { aboutHowLong, describe as describeError, text } from "../../../src/services/agent/ModelProblem.js"
+import { describe as describeError, text } from "../../../src/services/agent/ModelProblem.js"
 import { ModelError, ModelErrorReason } from "../../../src/services/agent/ModelRoute.js"
 
 const error = (reason: ModelErrorReason, more: Partial<ConstructorParameters<typeof ModelError>[0]> = {}): ModelError =>
@@ -46,15 +46,4 @@ describe("a model's failure in words (gateway.md 3.6)", () => {
     }
   })
 
-  it("lengths of time as people say them", () => {
-    assert.deepStrictEqual([0, 1_000, 45_400, 60_000, 150_000, 3_600_000, 90_000_000].map(aboutHowLong), [
-      "1 second",
-      "1 second",
-      "45 seconds",
-      "1 minute",
-      "3 minutes",
-      "1 hour",
-      "1 day"
-    ])
-  })
 })

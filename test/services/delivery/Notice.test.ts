@@ -13,10 +13,8 @@ const all: ReadonlyArray<Notice.Notice> = [
   Notice.pairingRateLimited(),
   Notice.sessionAutoReset({ reason: "nobody wrote for a day" }),
   Notice.sessionSuspended(),
-  Notice.leaseBusy(),
   Notice.historyUnreadable(),
   Notice.busySteered(),
-  Notice.busyRedirected(),
   Notice.busyQueued({ position: 2 }),
   Notice.busyInterrupting(),
   Notice.busySubagents({ position: 1 }),
@@ -93,8 +91,9 @@ describe("a turn that its model failed", () => {
 describe("the catalogue", () => {
   it("has each code once, and a text for each function", () => {
     const codes = all.map((notice) => notice.code)
+    assert.sameMembers(codes, [...Notice.codes])
     assert.strictEqual(new Set(codes).size, codes.length)
-    const helpers: ReadonlyArray<string> = ["span", "steered", "isCourtesy", "ofModelProblem"]
+    const helpers: ReadonlyArray<string> = ["codes", "steered", "isCourtesy", "ofModelProblem"]
     assert.strictEqual(Object.keys(Notice).filter((name) => !helpers.includes(name)).length, all.length)
     for (const { code, text } of all) {
       assert.match(code, /^[a-z]+(\.[a-z]+)+$/)
@@ -124,15 +123,6 @@ describe("the catalogue", () => {
     assert.lengthOf(text.match(/```/g) ?? [], 2)
   })
 
-  it("says a span of time as people do", () => {
-    assert.deepStrictEqual([400, 59_000, 300_000, 7_200_000, 200 * 3_600_000].map(Notice.span), [
-      "0 s",
-      "59 s",
-      "5 min",
-      "2 h",
-      "8 days"
-    ])
-  })
 })
 
 describe("a text that steers", () => {

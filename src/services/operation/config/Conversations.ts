@@ -1,7 +1,7 @@
 /** Settings of conversations and what people are told. */
 import { BusyMode } from "../Settings.js"
 import { key } from "./Key.js"
-import { Days, Ids, Overrides, QuickCommands, Quiet, Switch, Text, oneOf } from "./Value.js"
+import { Count, Days, Ids, Overrides, QuickCommands, Quiet, Switch, Text, expecting, oneOf } from "./Value.js"
 
 export const conversations = {
   restartNotices: key({
@@ -52,6 +52,34 @@ export const conversations = {
     fallback: true,
     doc: "say so when a message has to wait",
     example: "true"
+  }),
+  hints: key({
+    path: "display.hints",
+    schema: Switch,
+    fallback: true,
+    doc: "tell of /sethome and /busy, once each, where they would help",
+    example: "true"
+  }),
+  resetMode: key({
+    path: "session_reset.mode",
+    schema: oneOf("none", "idle", "daily", "both"),
+    fallback: "none",
+    doc: "a conversation begins anew by itself: after a time without a message (idle), at an hour of the day (daily), both, or never",
+    example: "none"
+  }),
+  resetIdleMinutes: key({
+    path: "session_reset.idle_minutes",
+    schema: Count,
+    fallback: 1_440,
+    doc: "how many minutes without a message that time is",
+    example: "1440"
+  }),
+  resetHour: key({
+    path: "session_reset.at_hour",
+    schema: expecting(Schema.Int.pipe(Schema.between(0, 23)), "an hour, 0 to 23"),
+    fallback: 4,
+    doc: "which hour of the day that is, on your clock",
+    example: "4"
   }),
   groupPerUser: key({
     path: "group_sessions_per_user",
