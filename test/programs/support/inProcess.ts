@@ -5,6 +5,9 @@ import { vi } from "vitest"
 import * as AmbientEnvironment from "../../../src/fibers/AmbientEnvironment.js"
 import { hermes } from "../../../src/programs/hermes.js"
 
+// The first call loads the program, which takes a while on a busy machine.
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 })
+
 export interface Said {
   readonly code: number
   readonly stdout: string

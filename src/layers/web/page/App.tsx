@@ -1,6 +1,7 @@
 import type { VNode } from "preact"
 import { useEffect, useMemo, useRef, useState } from "preact/hooks"
 import { compose, fromRows, type Groups } from "./blocks.js"
+import { Approvals } from "./Approvals.js"
 import { Composer } from "./Composer.js"
 import { Conversation } from "./Conversation.js"
 import { Deliveries } from "./Deliveries.js"
@@ -158,6 +159,10 @@ export const App = ({ store, desk }: { readonly store: Store; readonly desk: Des
       ) : section === "deliveries" ? (
         <main>
           <Deliveries ready={state.access === "in"} />
+        </main>
+      ) : section === "approvals" ? (
+        <main>
+          <Approvals ready={state.access === "in"} />
         </main>
       ) : section === "jobs" ? (
         <main>

@@ -37,6 +37,7 @@ export const sectionTitles: { readonly [S in Section]: string } = {
   overview: "Overview",
   jobs: "Jobs and reminders",
   deliveries: "Messages sent",
+  approvals: "Questions and answers",
   settings: "Settings"
 }
 

@@ -122,6 +122,12 @@ export const messages = (id: string, before: number | null): Promise<ReadonlyArr
   call("GET", `${session(id)}/messages?limit=${pageSize}${before === null ? "" : `&before=${before}`}`)
 
 export const openApprovals = (): Promise<ReadonlyArray<Approval>> => call("GET", "/api/approvals?state=open&limit=500")
+/** The newest of all, answered or not. */
+export const approvals = (): Promise<ReadonlyArray<Approval>> => call("GET", "/api/approvals?limit=100")
+/** The answers that cover later questions. */
+export const grants = (): Promise<ReadonlyArray<Approval>> => call("GET", "/api/approvals/grants")
+export const revoke = (id: string): Promise<Approval> =>
+  call("DELETE", `/api/approvals/${encodeURIComponent(id)}/grant`)
 export const helpers = (): Promise<ReadonlyArray<Helper>> => call("GET", "/api/helpers")
 export const stopHelper = (id: string): Promise<unknown> => call("POST", `/api/helpers/${encodeURIComponent(id)}/stop`)
 

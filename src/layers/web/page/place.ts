@@ -23,10 +23,10 @@ export const show = (id: string | null, step: boolean): void => {
 }
 
 /** What stands beside the conversations. */
-export type Section = "overview" | "jobs" | "deliveries" | "settings"
+export type Section = "overview" | "jobs" | "deliveries" | "approvals" | "settings"
 
 /** In the order in which they are listed. */
-export const sections: ReadonlyArray<Section> = ["overview", "jobs", "deliveries", "settings"]
+export const sections: ReadonlyArray<Section> = ["overview", "jobs", "deliveries", "approvals", "settings"]
 
 /** The section that the address names instead of a conversation. */
 export const section = (): Section | null => sections.find((name) => location.hash === `#${name}`) ?? null

@@ -1,4 +1,5 @@
 /** Settings of conversations and what people are told. */
+import { Schema } from "effect"
 import { BusyMode } from "../Settings.js"
 import { key } from "./Key.js"
 import { Count, Days, Ids, Overrides, QuickCommands, Quiet, Switch, Text, expecting, oneOf } from "./Value.js"

@@ -907,6 +907,36 @@ if (Stage.browserPath === null && !required) {
       )
 
       it(
+        "keeps what was asked and who answered, and takes a longer yes back, by the keyboard and on a phone",
+        async () => {
+          const me = await enter()
+          await me.say("do sh -c 'touch asked-about.txt'")
+          await me.question.waitFor()
+          await me.question.getByRole("button", { name: "For this conversation" }).click()
+          await me.rests()
+          await me.list.getByRole("button", { name: "Questions and answers" }).focus()
+          await me.page.keyboard.press("Enter")
+          const row = me.page.getByRole("button", { name: /asked-about.*approved for its conversation/ })
+          await row.focus()
+          await me.page.keyboard.press("Enter")
+          const one = me.page.getByRole("region", { name: "One question" })
+          await one.getByText(/approved for its conversation at .* by web:owner/).waitFor()
+          await one.getByText(/was asked whether terminal may do/).waitFor()
+          await picture(me.page, "approvals")
+          await isAccessible(me.page)
+          await me.page.setViewportSize({ width: 360, height: 640 })
+          await picture(me.page, "approvals-phone")
+          const sideways = () =>
+            me.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+          assert.strictEqual(await sideways(), 0)
+          await one.getByRole("button", { name: "Ask about it again" }).click()
+          await one.getByText(/terminal at .*; approved at/).waitFor()
+          assert.deepStrictEqual(await ask("GET", "/api/approvals/grants"), [])
+        },
+        patience
+      )
+
+      it(
         "brings the rest of a long conversation as it is scrolled to, and keeps what is read in its place",
         async () => {
           const id = await newSession("A long one")

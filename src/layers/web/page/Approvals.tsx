@@ -1,0 +1,150 @@
+import type { VNode } from "preact"
+import { useCallback, useEffect, useState } from "preact/hooks"
+import * as gateway from "./gateway.js"
+import type { Approval, Story } from "./gateway.js"
+import { localTime } from "./Jobs.js"
+
+/** Questions are answered elsewhere too: the list looks again so often while it is seen. */
+const lookMillis = 4_000
+
+const told = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** What became of it, in a word or two. */
+const outcomeOf = ({ answer, state }: Approval, isGrant: boolean): string => {
+  if (state === "approved")
+    return isGrant ? (answer === "always" ? "approved for good" : "approved for its conversation") : "approved"
+  return { open: "waits for you", denied: "denied", expired: "not answered in time", cancelled: "taken back" }[state]
+}
+
+interface Known {
+  readonly rows: ReadonlyArray<Approval>
+  /** The ids of those whose yes still covers later questions. */
+  readonly grants: ReadonlySet<string>
+}
+
+const fetchKnown = async (): Promise<Known> => {
+  const [rows, grants] = await Promise.all([gateway.approvals(), gateway.grants()])
+  const listed = new Set(rows.map(({ id }) => id))
+  return {
+    // A grant counts for as long as it is not taken back, however old it is.
+    rows: [...rows, ...grants.filter(({ id }) => !listed.has(id))],
+    grants: new Set(grants.map(({ id }) => id))
+  }
+}
+
+const Facts = (props: { readonly approval: Approval; readonly isGrant: boolean }): VNode => {
+  const { answeredAt, answer, askedAt, by, reasons, subject, tool } = props.approval
+  return (
+    <>
+      <pre tabIndex={0} aria-label="What was asked about">
+        {subject}
+      </pre>
+      {reasons.length === 0 ? null : (
+        <ul>
+          {reasons.map((reason) => (
+            <li key={reason}>{reason}</li>
+          ))}
+        </ul>
+      )}
+      <p>
+        Asked for {tool} at {localTime(askedAt)}; {outcomeOf(props.approval, props.isGrant)}
+        {answeredAt === null ? "" : ` at ${localTime(answeredAt)}`}
+        {by === null ? "" : ` by ${by}`}
+        {answer === null || props.isGrant ? "." : ` (${answer}).`}
+      </p>
+    </>
+  )
+}
+
+/** What the agent asked before it acted, newest first, and the answers: what was agreed to for longer can be taken back. */
+export const Approvals = ({ ready }: { readonly ready: boolean }): VNode => {
+  const [known, setKnown] = useState<Known | null>(null)
+  const [chosen, setChosen] = useState<string | null>(null)
+  const [story, setStory] = useState<Story | null>(null)
+  const [problem, setProblem] = useState<string | null>(null)
+
+  const look = useCallback(async (): Promise<void> => {
+    try {
+      setKnown(await fetchKnown())
+      setProblem(null)
+    } catch (error) {
+      setProblem(told(error))
+    }
+  }, [])
+
+  useEffect(() => {
+    if (!ready) return
+    void look()
+    const timer = setInterval(() => {
+      if (!document.hidden) void look()
+    }, lookMillis)
+    return () => clearInterval(timer)
+  }, [ready, look])
+
+  const choose = (id: string): void => {
+    setChosen(id)
+    setStory(null)
+    void gateway.explain(id).then(setStory, (error: unknown) => setProblem(told(error)))
+  }
+
+  const revoke = (id: string): void => void gateway.revoke(id).then(look, (error: unknown) => setProblem(told(error)))
+
+  const approval = known?.rows.find(({ id }) => id === chosen)
+  return (
+    <div class="jobs">
+      <section class="job-list" aria-label="Questions">
+        {problem === null ? null : (
+          <p class="wrong" role="alert">
+            {problem}
+          </p>
+        )}
+        {known === null && problem === null ? <p class="quiet">Loading …</p> : null}
+        {known?.rows.length === 0 ? <p class="quiet">Nothing was asked yet.</p> : null}
+        <ul>
+          {known?.rows.map((row) => (
+            <li key={row.id}>
+              <button
+                type="button"
+                class={row.id === chosen ? "session current" : "session"}
+                aria-current={row.id === chosen ? "true" : undefined}
+                onClick={() => choose(row.id)}
+              >
+                <span class="title">{row.subject.trim().split("\n", 1)[0] || row.tool}</span>
+                <span class={row.state === "open" ? "facts asks" : "facts"}>
+                  {[outcomeOf(row, known.grants.has(row.id)), localTime(row.askedAt)].join(" · ")}
+                </span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      </section>
+      <section class="job" aria-label="One question" aria-live="polite">
+        {approval === undefined ? (
+          <p class="quiet">
+            Choose a question to read what was asked, why, and who answered. Open ones are answered in the overview.
+          </p>
+        ) : (
+          <>
+            <h2>{approval.tool}</h2>
+            <Facts approval={approval} isGrant={known?.grants.has(approval.id) === true} />
+            {known?.grants.has(approval.id) === true ? (
+              <button type="button" onClick={() => revoke(approval.id)}>
+                Ask about it again
+              </button>
+            ) : null}
+            {story === null ? null : (
+              <ol class="story">
+                {story.passages.map((passage, index) => (
+                  <li key={index}>
+                    {passage.at === null ? null : <time dateTime={passage.at}>{localTime(passage.at)} </time>}
+                    {passage.text} {passage.id === null ? null : <code>{passage.id}</code>}
+                  </li>
+                ))}
+              </ol>
+            )}
+          </>
+        )}
+      </section>
+    </div>
+  )
+}
