@@ -234,13 +234,14 @@ const passable = new Set([
 /** Where the start of a program may stand. */
 const programs = /^src\/programs\//
 
-/** The only places that may construct or enter a turn besides src/fibers: admission, the job runner and the turns' own rows. */
+/** The only places that may construct or enter a turn besides src/fibers: admission, the job runner, the turns' own rows, and the test kit. */
 export const turnPlaces = [
   /^src\/layers\/sqlite\/TurnStore\.ts$/,
   /^src\/services\/conversation\/Admission\.ts$/,
   /^src\/layers\/conversation\/[^/]*Admission[^/]*\.ts$/,
   /^src\/services\/schedule\/JobRunner\.ts$/,
-  /^src\/layers\/schedule\/[^/]*JobRunner[^/]*\.ts$/
+  /^src\/layers\/schedule\/[^/]*JobRunner[^/]*\.ts$/,
+  /^src\/testing\/InTurn\.ts$/
 ]
 
 /** The only places that may start a process or a thread. */

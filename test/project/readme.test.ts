@@ -1,4 +1,4 @@
-/** The README's three uses of the library, run as they are printed. */
+/** The README's three uses of the library, and those of the test kit in docs/testing.md, run as they are printed. */
 import { beforeAll, describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
@@ -9,14 +9,16 @@ import process from "node:process"
 import { fileURLToPath } from "node:url"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
-const blocks = [...readFileSync(path.join(root, "README.md"), "utf8").matchAll(/```ts\n([\s\S]*?)```/g)].map(
-  (match) => match[1] ?? ""
-)
+const blocksOf = (file: string): ReadonlyArray<string> =>
+  [...readFileSync(path.join(root, file), "utf8").matchAll(/```ts\n([\s\S]*?)```/g)].map((match) => match[1] ?? "")
+const blocks = blocksOf("README.md")
+const kit = blocksOf("docs/testing.md")
 const folder = path.join(root, "test", "project", ".readme")
 const temporary = mkdtempSync(path.join(tmpdir(), "hermes-readme-"))
 
 beforeAll(() => {
   mkdirSync(folder, { recursive: true })
+  for (const [index, block] of kit.entries()) writeFileSync(path.join(folder, `kit${index + 1}.ts`), block)
   for (const [index, block] of blocks.entries()) writeFileSync(path.join(folder, `use${index + 1}.ts`), block)
   return () => {
     rmSync(folder, { recursive: true, force: true })
@@ -81,5 +83,18 @@ describe("README", () => {
       expect((yield* paged).deliveries.map((row) => row.id)).toEqual(first.deliveries.map((row) => row.id))
       process.chdir(root)
     })
+  )
+})
+
+describe("the test kit", () => {
+  it.each(kit.map((_block, index) => [index]))(
+    "example %#",
+    async (index) => {
+      const { example } = (await import(path.join(folder, `kit${index + 1}.ts`))) as {
+        example: Effect.Effect<boolean, unknown>
+      }
+      expect(await Effect.runPromise(example)).toBe(true)
+    },
+    60_000
   )
 })
