@@ -1,5 +1,6 @@
 import type { VNode } from "preact"
 import { useCallback, useEffect, useState } from "preact/hooks"
+import { Coded } from "./Coded.js"
 import * as gateway from "./gateway.js"
 import type { Approval, Story } from "./gateway.js"
 import { localTime } from "./Jobs.js"
@@ -42,7 +43,9 @@ const Facts = (props: { readonly approval: Approval; readonly isGrant: boolean }
       {reasons.length === 0 ? null : (
         <ul>
           {reasons.map((reason) => (
-            <li key={reason}>{reason}</li>
+            <li key={reason}>
+              <Coded text={reason} />
+            </li>
           ))}
         </ul>
       )}

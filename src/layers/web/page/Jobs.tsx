@@ -1,5 +1,6 @@
 import type { VNode } from "preact"
 import { useCallback, useEffect, useRef, useState } from "preact/hooks"
+import { Coded } from "./Coded.js"
 import * as gateway from "./gateway.js"
 import type { Job, JobFields, Session } from "./gateway.js"
 import { JobEditor } from "./JobEditor.js"
@@ -182,7 +183,7 @@ export const Jobs = (props: {
             )}
             {notes.map((note) => (
               <p class="quiet" key={note} role="status">
-                {note}
+                <Coded text={note} />
               </p>
             ))}
             {job.lastError === null ? null : <p class="wrong">{job.lastError}</p>}

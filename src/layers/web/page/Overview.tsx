@@ -73,7 +73,7 @@ const UsageCard = ({ usage }: { readonly usage: Usage }): VNode => {
         <p>
           {number(today.calls)} {today.calls === 1 ? "call" : "calls"}, {number(today.inputTokens + today.outputTokens)}{" "}
           tokens, about ${number(today.costUsd)}
-          {today.unpricedCalls === 0 ? "" : " and what nobody knows the price of"}
+          {today.unpricedCalls === 0 ? "" : "; the price of some of it is not known"}
         </p>
       )}
       {usage.limits.length === 0 ? (

@@ -1,5 +1,6 @@
 import type { VNode } from "preact"
 import { useState } from "preact/hooks"
+import { Coded } from "./Coded.js"
 import type { Approval, Scope } from "./gateway.js"
 
 const time = (iso: string): string => new Date(iso).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })
@@ -10,11 +11,6 @@ const asks: { readonly [tool: string]: string } = {
   write_file: "May I write this file?",
   send_message: "May I send this?"
 }
-
-/** What stands between backticks as code. */
-const Reason = ({ text }: { readonly text: string }): VNode => (
-  <>{text.split("`").map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>
-)
 
 /** What the agent asks before it acts. */
 export const Question = (props: {
@@ -38,7 +34,7 @@ export const Question = (props: {
         <ul>
           {reasons.map((reason) => (
             <li key={reason}>
-              <Reason text={reason} />
+              <Coded text={reason} />
             </li>
           ))}
         </ul>
