@@ -920,7 +920,7 @@ if (Stage.browserPath === null && !required) {
           await row.focus()
           await me.page.keyboard.press("Enter")
           const one = me.page.getByRole("region", { name: "One question" })
-          await one.getByText(/approved for its conversation at .* by web:owner/).waitFor()
+          await one.getByText(/approved for its conversation at .* by /).waitFor()
           await one.getByText(/was asked whether terminal may do/).waitFor()
           await picture(me.page, "approvals")
           await isAccessible(me.page)
