@@ -135,7 +135,8 @@ const make = Effect.gen(function* () {
         ? keep(message, drained)
         : conversations.accept(message)
       if (entry === null) return { _tag: "Duplicate" }
-      if (settings.notices.hints && event.source.chatType === "dm" && event.internal === null) yield* hintAtHome(event, entry)
+      if (settings.notices.hints && event.source.chatType === "dm" && event.internal === null)
+        yield* hintAtHome(event, entry)
       return { _tag: "Accepted", eventId: entry.id, sessionKey: key }
     })
 

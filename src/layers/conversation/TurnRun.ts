@@ -400,7 +400,7 @@ export const make = Effect.gen(function* () {
           yield* started
         )
       yield* Effect.logWarning("a turn failed", spoken.left)
-      const { code, text } = problemOf(spoken.left, yield* failedAt(task, turn), task.resumed)
+      const { code, text } = problemOf(spoken.left, yield* failedAt(task, turn), task.beginning._tag === "Resumed")
       yield* answer(
         task,
         turn,
