@@ -7,14 +7,15 @@ const full = Number(process.env["TEST_SCALE"] ?? "0") >= 1
 const timeout = full ? 3_600_000 : 180_000
 
 /**
- * Files that replace a module, ask what a process does that never had a turn, or leave gateways behind as a kill does.
+ * Files that replace a module or what the process prints, ask what a process does that never had a turn, or leave gateways behind as a kill does.
  * All others share what they load, which is most of their time.
  */
 const alone = [
   "test/e2e/identity/control.test.ts",
   "test/fibers/{Capabilities,ChildEnvironment,Turn}.test.ts",
   "test/layers/conversation/Conversations.test.ts",
-  "test/layers/delivery/Interleaving.test.ts"
+  "test/layers/delivery/{everyNotice,Interleaving}.test.ts",
+  "test/programs/everyCommand.test.ts"
 ]
 
 /** Stories that take long, most of them of the built program, and whose parts have tests of their own: in the full run. */
