@@ -19,9 +19,9 @@ const freePort = () =>
   })
 
 /**
- * Starts the gateway with the offline assistant and waits until /health answers, 20 s at most.
+ * Starts the gateway with the offline assistant and waits until /health says that it is there, 20 s at most.
  *
- * @returns url, health (its body), ready (ms from spawn to the answer), stop (SIGTERM; resolves with the exit code)
+ * @returns url, health (its body), ready (ms from spawn to that answer), stop (SIGTERM; resolves with the exit code)
  */
 export const startGateway = async (command, home, stdio) => {
   const port = await freePort()
@@ -36,14 +36,15 @@ export const startGateway = async (command, home, stdio) => {
   void ended.then((code) => (exit = code))
   for (;;) {
     const answer = await fetch(`${url}/health`).catch(() => undefined)
-    if (answer?.ok) {
+    const health = answer?.ok ? await answer.json() : undefined
+    if (health?.status === "ok") {
       const stop = async () => {
         child.kill("SIGTERM")
         const code = await Promise.race([ended, sleep(40_000, "no exit within 40 s", { ref: false })])
         child.kill("SIGKILL")
         return code
       }
-      return { url, health: await answer.json(), ready: performance.now() - began, stop }
+      return { url, health, ready: performance.now() - began, stop }
     }
     if (exit !== undefined) throw new Error(`the gateway ended with ${exit} before it answered`)
     if (performance.now() - began > 20_000) {

@@ -4,7 +4,8 @@ import path from "node:path"
 import process from "node:process"
 import * as Backend from "../layers/models/Backend.js"
 import { version } from "../services/operation/Version.js"
-import type { Options, Started } from "./gateway.js"
+import type { Options } from "./frontDoor.js"
+import type { Started } from "./launch.js"
 
 type Environment = Options["environment"]
 

@@ -1,5 +1,5 @@
 /** How a gateway begins and ends: what an earlier one left behind, its address, and the drain (gateway.md 3.9, decision 25). */
-import { Clock, Effect, Layer } from "effect"
+import { Effect, Layer } from "effect"
 import process from "node:process"
 import { sameAddress } from "../../fibers/DeliveryOrigin.js"
 import * as Turn from "../../fibers/Turn.js"
@@ -11,6 +11,7 @@ import { Notifier } from "../../services/delivery/Notifier.js"
 import { Drain, type WorkKind } from "../../services/operation/Drain.js"
 import { GatewayAddress, GatewayAddresses } from "../../services/operation/GatewayAddress.js"
 import { Home } from "../../services/operation/Home.js"
+import { Presence } from "../../services/operation/Presence.js"
 import { Restart } from "../../services/operation/Restart.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { Scheduler } from "../../services/schedule/Scheduler.js"
@@ -43,18 +44,13 @@ const announced = Effect.gen(function* () {
 }).pipe(Effect.catchAll((error) => Effect.logWarning("the restart could not be told", error)))
 
 const begin = Effect.gen(function* () {
-  const addresses = yield* GatewayAddresses
-  const server = yield* ApiServer
-  // A clean end takes its address away, so one that is still there tells of a death.
-  const left = yield* addresses.current
   const { directory } = yield* Home
-  const startedAt = yield* Clock.currentTimeMillis
+  const presence = yield* Presence
   yield* Effect.logInfo("the gateway starts").pipe(
-    Effect.annotateLogs({ version, home: directory, address: server.url, pid: process.pid })
+    Effect.annotateLogs({ version, home: directory, address: (yield* ApiServer).url, pid: process.pid })
   )
-  const address = new GatewayAddress({ pid: process.pid, url: server.url, version, startedAt, state: "running" })
-  yield* addresses.publish(address)
-  yield* Opening.open({ unclean: left !== null })
+  const address = yield* presence.begin
+  yield* Opening.open(presence)
   yield* back
   yield* Turn.forkWorker(announced)
   yield* ServiceNotify.begin

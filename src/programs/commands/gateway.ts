@@ -1,17 +1,12 @@
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
-import { Clock, Effect, Option, Schema } from "effect"
+import { Effect, Option } from "effect"
 import process from "node:process"
 import { fileURLToPath } from "node:url"
 import * as StderrLog from "../../layers/terminal/StderrLog.js"
-import { Instant } from "../../services/operation/Instant.js"
-import * as ServiceManager from "../../layers/node/service/Manager.js"
 import * as StartBrake from "../../layers/node/service/StartBrake.js"
-import { Ended, failed } from "./failure.js"
+import { Ended } from "./failure.js"
 import { Invocation } from "./invocation.js"
-import { answer, moment } from "./output.js"
-import { running } from "./owner.js"
-import * as service from "./service.js"
 
 /** The built page lies beside the folder of the built command. */
 const pageDirectory = fileURLToPath(new URL("../page", import.meta.url))
@@ -44,11 +39,9 @@ interface RunOptions {
 const run = (options: RunOptions) =>
   Effect.gen(function* () {
     const { home, environment, logLevel } = yield* Invocation
-    const [gateway, Greeting] = yield* Effect.promise(() =>
-      Promise.all([import("../gateway.js"), import("../greeting.js")])
-    )
+    const launch = yield* Effect.promise(() => import("../launch.js"))
     yield* StartBrake.hold(home)
-    const once = gateway.run(
+    const once = launch.run(
       {
         home,
         environment: {
@@ -62,7 +55,7 @@ const run = (options: RunOptions) =>
         terminal: process.stderr.isTTY === true,
         pageDirectory
       },
-      (started) => Greeting.say(Greeting.of(started, { environment, terminal: process.stdout.isTTY === true }))
+      (started) => launch.greet(started, environment)
     )
     const code = yield* Effect.repeat(once, { while: (ended) => options.keep && ended === 75 })
     if (code !== 0) return yield* new Ended({ code, text: null })
@@ -81,83 +74,28 @@ const runCommand = Command.make("run", { port, host, keep }, (own) =>
   )
 ).pipe(Command.withDescription("Runs the gateway until SIGINT or SIGTERM, then lets its work end (35 s at most)."))
 
-const State = Schema.Struct({
-  running: Schema.Boolean,
-  state: Schema.NullOr(Schema.Literal("ok", "draining")),
-  pid: Schema.NullOr(Schema.Int),
-  url: Schema.NullOr(Schema.String),
-  version: Schema.NullOr(Schema.String),
-  startedAt: Schema.NullOr(Instant)
-})
-
+/** What is said to a gateway from outside is in chunks of its own, so that its start does not load it. */
 const status = Command.make("status", {}, () =>
-  Effect.gen(function* () {
-    const gateway = yield* running
-    const { pid, url, startedAt } = gateway?.address ?? { pid: null, url: null, startedAt: null }
-    yield* answer(
-      State,
-      {
-        running: gateway !== null,
-        state: gateway?.health.status ?? null,
-        pid,
-        url,
-        version: gateway?.health.version ?? null,
-        startedAt
-      },
-      (state) =>
-        state.running
-          ? [
-              `The gateway ${state.state === "draining" ? "is shutting down" : "runs"} at ${state.url} (version ${state.version}, process ${state.pid}, since ${moment(state.startedAt)}).`
-            ]
-          : ["No gateway runs on this home."]
-    )
-    if (gateway === null) return yield* new Ended({ code: 1, text: null })
-  })
+  Effect.flatten(Effect.promise(async () => (await import("./gateway/outside.js")).status))
 ).pipe(Command.withDescription("Does a gateway run on this home? Exit code 1 when none does."))
 
-/** A drain ends within 35 s. */
-const stopPatienceMillis = 40_000
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM"
-  }
-}
-
-const Stopped = Schema.Struct({ stopped: Schema.Boolean, pid: Schema.NullOr(Schema.Int) })
-
 const stop = Command.make("stop", {}, () =>
-  Effect.gen(function* () {
-    const gateway = yield* running
-    if (gateway === null)
-      return yield* answer(Stopped, { stopped: false, pid: null }, () => ["No gateway runs on this home."])
-    const { pid } = gateway.address
-    const asked = (yield* gateway.status).gateway.pid
-    if (asked !== pid)
-      return yield* failed(`the gateway at ${gateway.address.url} is process ${asked}, not ${pid} as its home says`)
-    const { environment, home } = yield* Invocation
-    const looksAfterIt = yield* ServiceManager.looksAfter(environment, home)
-    yield* looksAfterIt
-      ? Effect.mapError(ServiceManager.stop(environment), (error) => failed(error.message))
-      : Effect.try({
-          try: () => process.kill(pid, "SIGTERM"),
-          catch: (error) =>
-            failed(`process ${pid} cannot be stopped: ${error instanceof Error ? error.message : String(error)}`)
-        })
-    const deadline = (yield* Clock.currentTimeMillis) + stopPatienceMillis
-    while (isAlive(pid)) {
-      if ((yield* Clock.currentTimeMillis) > deadline)
-        return yield* failed(`process ${pid} is still there after ${stopPatienceMillis / 1_000} s`)
-      yield* Effect.sleep(50)
-    }
-    yield* answer(Stopped, { stopped: true, pid }, () => [`The gateway (process ${pid}) has ended.`])
-  })
+  Effect.flatten(Effect.promise(async () => (await import("./gateway/outside.js")).stop))
 ).pipe(Command.withDescription("Ends the gateway of this home and waits until it is gone (40 s at most)."))
+
+const restart = Command.make("restart", {}, () =>
+  Effect.flatten(Effect.promise(async () => (await import("./gateway/service.js")).restart))
+).pipe(Command.withDescription("Starts the gateway again when what runs has ended, and waits until it is back."))
+
+const install = Command.make("install", {}, () =>
+  Effect.flatten(Effect.promise(async () => (await import("./gateway/service.js")).install))
+).pipe(Command.withDescription("Has systemd (launchd on macOS) run the gateway of this home, now and from now on."))
+
+const uninstall = Command.make("uninstall", {}, () =>
+  Effect.flatten(Effect.promise(async () => (await import("./gateway/service.js")).uninstall))
+).pipe(Command.withDescription("Ends the service and takes it away; the home stays."))
 
 export const command = gateway.pipe(
   Command.withDescription("The gateway itself; `hermes gateway` alone runs it."),
-  Command.withSubcommands([runCommand, status, stop, service.restart, service.install, service.uninstall])
+  Command.withSubcommands([runCommand, status, stop, restart, install, uninstall])
 )

@@ -16,7 +16,7 @@ import { Invocation } from "./invocation.js"
 import { answer, note } from "./output.js"
 import { running } from "./owner.js"
 import { ownerOnly } from "./ownerOnly.js"
-import { comeback } from "./service.js"
+import { comeback } from "./gateway/service.js"
 
 const Rotated = Schema.Struct({
   /** Where the new key stands; it is shown nowhere. */

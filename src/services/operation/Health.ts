@@ -1,8 +1,8 @@
 import { Context, type Effect, Schema } from "effect"
 import { Instant } from "./Instant.js"
 
-/** How the gateway is, in a word: `draining` refuses new work. */
-export const HealthState = Schema.Literal("ok", "draining")
+/** How the gateway is, in a word: while it is `starting` every request but `/health` waits, `draining` refuses new work. */
+export const HealthState = Schema.Literal("starting", "ok", "draining")
 export type HealthState = typeof HealthState.Type
 
 /** Work in progress, by kind (gateway.md 3.9). */
