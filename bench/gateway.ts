@@ -72,6 +72,8 @@ export interface Gateway {
   readonly key: () => string
   /** From spawn to the first answer of /health, in milliseconds. */
   readonly ready: number
+  /** From spawn to the first answer of the page, as of everything else that waits for the whole gateway. */
+  readonly whole: number
   readonly stop: () => Promise<void>
 }
 
@@ -112,7 +114,8 @@ export const startGateway = async (
     }
   )
   const ready = await answered(child, `${url}/health`, began)
+  const whole = await answered(child, `${url}/`, began)
   const key = (): string =>
     /^API_SERVER_KEY=["']?([^"'\n]+)/m.exec(readFileSync(path.join(home, ".env"), "utf8"))?.[1] ?? ""
-  return { child, url, home, key, ready, stop: () => end(child) }
+  return { child, url, home, key, ready, whole, stop: () => end(child) }
 }

@@ -20,23 +20,35 @@ const bare = async (context: Context): Promise<number> => {
   return millis
 }
 
-const spawnToHealth = async (context: Context): Promise<Row> => {
-  const figures = { ours: [] as Array<number>, bare: [] as Array<number> }
+const spawnToHealth = async (context: Context): Promise<ReadonlyArray<Row>> => {
+  const figures = { ours: [] as Array<number>, whole: [] as Array<number>, bare: [] as Array<number> }
   for (let round = 0; round < (context.quick ? 3 : 7); round += 1) {
     figures.bare.push(await bare(context))
     const gateway = await startGateway(context.folder)
     figures.ours.push(gateway.ready)
+    figures.whole.push(gateway.whole)
     await gateway.stop()
   }
   const [ours, floor] = [median(figures.ours), median(figures.bare)]
-  return {
-    what: "spawn of the built gateway on a new home → /health answers",
-    unit: "ms",
-    ours,
-    beside: [{ name: "bare node:http with the database open", value: floor }],
-    memory: null,
-    target: { words: "≤ 3 × bare, < 350 ms (OpenClaw 10–20 s)", met: ours <= 3 * floor && ours < 350 }
-  }
+  const beside = [{ name: "bare node:http with the database open", value: floor }]
+  return [
+    {
+      what: "spawn of the built gateway on a new home → /health answers",
+      unit: "ms",
+      ours,
+      beside,
+      memory: null,
+      target: { words: "≤ 3 × bare, < 350 ms (OpenClaw 10–20 s)", met: ours <= 3 * floor && ours < 350 }
+    },
+    {
+      what: "the same → everything else answers (it waits while /health says `starting`)",
+      unit: "ms",
+      ours: median(figures.whole),
+      beside,
+      memory: null,
+      target: { words: "–", met: null }
+    }
+  ]
 }
 
 const commandRow = (context: Context, args: ReadonlyArray<string>, most: number): Row => {
@@ -86,7 +98,7 @@ const memoryAtRest = async (context: Context): Promise<Row> => {
 export default {
   title: "Start and rest",
   run: async (context) => [
-    await spawnToHealth(context),
+    ...(await spawnToHealth(context)),
     commandRow(context, ["--version"], 250),
     commandRow(context, ["status"], 350),
     await memoryAtRest(context)

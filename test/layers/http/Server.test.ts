@@ -1,13 +1,29 @@
 import { assert, describe, it, layer } from "@effect/vitest"
-import { Cause, Deferred, Effect, Exit, Layer, Option, Schema } from "effect"
+import { Cause, Context, Deferred, Effect, Exit, Layer, Option, Schema } from "effect"
 import http from "node:http"
 import net from "node:net"
 import { ErrorBody } from "../../../src/services/api/ApiError.js"
 import { ApiServer } from "../../../src/services/api/ApiServer.js"
 import * as Turn from "../../../src/fibers/Turn.js"
+import * as Listening from "../../../src/layers/http/Listening.js"
 import * as AdmissionTurn from "../../../src/layers/conversation/AdmissionTurn.js"
 import { Activity } from "../../../src/services/operation/Activity.js"
-import { ask, type Answer, fetching, key, Play, rawAsk, readEvents, server, wire, withServer } from "./support.js"
+import { HealthBrief } from "../../../src/services/operation/Health.js"
+import { Settings } from "../../../src/services/operation/Settings.js"
+import { version } from "../../../src/services/operation/Version.js"
+import {
+  ask,
+  type Answer,
+  fetching,
+  key,
+  Play,
+  rawAsk,
+  readEvents,
+  server,
+  settingsWith,
+  wire,
+  withServer
+} from "./support.js"
 import { turn } from "../support/hands.js"
 
 /** The one shape of error; answers its code. */
@@ -339,6 +355,62 @@ describe("Server's life", () => {
         assert.include(["ECONNRESET", "EPIPE"], Option.getOrNull(gone))
       })
     )
+  )
+
+  it.scopedLive("listens before it can answer: /health says so, and what else is asked waits in its order", () =>
+    Effect.gen(function* () {
+      const settled = Layer.succeed(Settings, settingsWith({}))
+      const context = yield* Layer.build(Listening.layer.pipe(Layer.provide(settled)))
+      const [{ url }, { open, server }] = [Context.get(context, ApiServer), Context.get(context, Listening.Listening)]
+      const arrived = (count: number) =>
+        Effect.async<void>((resume) => {
+          let seen = 0
+          const heard = (): void => {
+            if (++seen === count) resume(Effect.void)
+          }
+          server.on("request", heard)
+          return Effect.sync(() => void server.off("request", heard))
+        })
+      const leaving = new AbortController()
+      const answered: Array<string> = []
+      const text = async (at: string, init: RequestInit = {}) => {
+        const answer = await (await fetch(url + at, init)).text()
+        answered.push(at)
+        return answer
+      }
+      const asking = Promise.all([
+        text("/left", { signal: leaving.signal }).catch(() => "gone"),
+        text("/first"),
+        text("/second", { method: "POST", body: "the whole of it" })
+      ])
+      yield* arrived(3)
+      leaving.abort()
+      const health = yield* ask("/health?now", { key: null }).pipe(Effect.provide(context))
+      assert.deepInclude(Schema.decodeUnknownSync(HealthBrief, { onExcessProperty: "error" })(health.json), {
+        status: "starting",
+        version
+      })
+      assert.strictEqual(health.headers.get("x-content-type-options"), "nosniff")
+      assert.deepStrictEqual(answered, [])
+      const foreign = rawAsk({ headers: { host: "evil.example" } }).pipe(Effect.provide(context))
+      const handled: Array<string> = []
+      const [, refused] = yield* Effect.all(
+        [
+          Effect.zipRight(
+            arrived(1),
+            open((request, response) => {
+              handled.push(request.url ?? "")
+              request.pipe(response.writeHead(403))
+            })
+          ),
+          foreign
+        ],
+        { concurrency: 2 }
+      )
+      assert.deepStrictEqual(yield* Effect.promise(() => asking), ["gone", "", "the whole of it"])
+      assert.sameMembers(handled, ["/first", "/second", "/health"])
+      assert.strictEqual(refused.status, 403)
+    })
   )
 
   it.scopedLive("ends its streams and its connections when it is closed", () =>
