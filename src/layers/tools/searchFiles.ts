@@ -1,13 +1,16 @@
 import { FileSystem } from "@effect/platform"
 import { Clock, Effect, Layer, Schema } from "effect"
 import * as path from "node:path"
-import type { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
+import { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
+import * as ChildEnvironment from "../../fibers/ChildEnvironment.js"
 import * as Glob from "../../services/agent/Glob.js"
+import * as RequiredText from "../../services/agent/RequiredText.js"
 import * as Tool from "../../services/agent/Tool.js"
 import { ToolRegistry } from "../../services/agent/Toolbox.js"
 import type { Approvals } from "../../services/approval/Approval.js"
-import type { Settings } from "../../services/operation/Settings.js"
+import { Settings } from "../../services/operation/Settings.js"
 import * as PlainFile from "../node/PlainFile.js"
+import * as Ripgrep from "../node/process/Ripgrep.js"
 import * as AgentPath from "./AgentPath.js"
 import * as Gate from "./Gate.js"
 import { failureOf } from "./readFile.js"
@@ -116,7 +119,7 @@ const shownLines = (matches: ReadonlyArray<Match>): { readonly text: string; rea
   return { text: out.join("\n"), count }
 }
 
-/** `search_files`: an own walk with bounds on time, size and output; a pattern cannot stop the gateway. */
+/** `search_files`: an own walk, with ripgrep's help where that is there, with bounds on time, size and output; a pattern cannot stop the gateway. */
 export const layer: Layer.Layer<
   never,
   never,
@@ -125,9 +128,33 @@ export const layer: Layer.Layer<
   Effect.gen(function* () {
     const registry = yield* ToolRegistry
     const fs = yield* FileSystem.FileSystem
+    const settings = yield* Settings
+    const environment = yield* AmbientEnvironment
     const gate = yield* Gate.make
     const paths = yield* AgentPath.make
     const lane = yield* Effect.makeSemaphore(1)
+
+    /** The files that may have a matching line, as ripgrep sees them; null: all may. It decides nothing but what is read. */
+    const candidatesIn = (root: string, args: Search, deadline: number) =>
+      Effect.gen(function* () {
+        const text = RequiredText.of(args.pattern)
+        // below `/` lie the kernel's trees, where reading does not end
+        if (text === null || root === path.parse(root).root) return null
+        const asked = {
+          root,
+          text,
+          ignoreCase: args.ignore_case ?? false,
+          without: [...FileWalk.skipped],
+          environment: yield* ChildEnvironment.make({
+            home: settings.home,
+            passthrough: settings.terminal.envPassthrough
+          })
+        }
+        const left = deadline - (yield* Clock.currentTimeMillis)
+        return yield* Ripgrep.containing(asked).pipe(
+          Effect.timeoutTo({ duration: Math.max(0, left), onSuccess: (found) => found, onTimeout: () => null })
+        )
+      }).pipe(Effect.provideService(AmbientEnvironment, environment))
 
     const page = (args: Search) => ({ offset: args.offset ?? 0, limit: args.limit ?? usualResults })
 
@@ -163,21 +190,29 @@ export const layer: Layer.Layer<
       Effect.gen(function* () {
         const { limit, offset } = page(args)
         const pattern = yield* GuardedPattern.make(args.pattern, args.ignore_case ?? false, lane)
-        const walked =
+        const [walked, candidates] =
           only === null
-            ? yield* FileWalk.files(root, {
-                isWanted: args.glob === undefined ? () => true : Glob.make(args.glob),
-                isHidden,
-                limit: mostFiles,
-                deadline
-              })
-            : { files: only, stopped: false, unreadable: 0 }
-        const result = yield* matching(paths, root, walked.files, pattern, offset + limit + 1, deadline)
+            ? yield* Effect.all(
+                [
+                  FileWalk.files(root, {
+                    isWanted: args.glob === undefined ? () => true : Glob.make(args.glob),
+                    isHidden,
+                    limit: mostFiles,
+                    deadline
+                  }),
+                  candidatesIn(root, args, deadline)
+                ],
+                { concurrency: 2 }
+              )
+            : [{ files: only, stopped: false, unreadable: 0 }, null]
+        const files = candidates === null ? walked.files : walked.files.filter((file) => candidates.has(file))
+        const result = yield* matching(paths, root, files, pattern, offset + limit + 1, deadline)
+        const searched = result.stopped ? result.searched : walked.files.length
         const wanted = result.matches.slice(offset, offset + limit)
         const { count, text } = shownLines(wanted)
         const more = result.matches.length > offset + count
         const notes = [
-          wanted.length === 0 ? `[no line matches in ${result.searched} file${result.searched === 1 ? "" : "s"}]` : "",
+          wanted.length === 0 ? `[no line matches in ${searched} file${searched === 1 ? "" : "s"}]` : "",
           more ? `[more follows: offset ${offset + count}]` : "",
           !more && (result.stopped || walked.stopped)
             ? "[not everything was searched; name a smaller path or a glob]"
