@@ -9,6 +9,7 @@ import * as AmbientEnvironment from "../../../src/fibers/AmbientEnvironment.js"
 import * as Route from "../../../src/layers/models/Route.js"
 import * as HomeDirectory from "../../../src/layers/node/Home.js"
 import * as Lifecycle from "../../../src/layers/operation/Lifecycle.js"
+import * as PresenceLayer from "../../../src/layers/operation/Presence.js"
 import * as SearchIndex from "../../../src/layers/sqlite/SearchIndex.js"
 import * as GatewayProgram from "../../../src/programs/gateway.js"
 import { ModelRoute } from "../../../src/services/agent/ModelRoute.js"
@@ -38,6 +39,7 @@ const live = ({ before, codes, options, run }: Scenario) =>
 /** The gateway with a model of its own and an address, from its beginning in order to its end. */
 const whole = (speaker: ReturnType<typeof Testing.scriptedModel>, database: typeof Testing.SqliteInMemory) =>
   Lifecycle.layer.pipe(
+    Layer.provide(PresenceLayer.layer),
     Layer.provide(Layer.succeed(ApiServer, { url: "http://127.0.0.1:1", host: "127.0.0.1", port: 1 })),
     Layer.provide(Layer.unwrapEffect(Effect.map(Settings, ({ home }) => HomeDirectory.layer(home)))),
     Layer.provideMerge(Testing.AdapterInMemory.layer(telegram)),
