@@ -1,6 +1,7 @@
 import { Clock, Deferred, Effect, Layer } from "effect"
 import * as CronMarker from "../../fibers/CronMarker.js"
 import * as DeliveryOrigin from "../../fibers/DeliveryOrigin.js"
+import * as Field from "../../fibers/Field.js"
 import * as Turn from "../../fibers/Turn.js"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import * as Clarification from "../../services/agent/Clarification.js"
@@ -10,17 +11,19 @@ import {
   ClarificationStore,
   NobodyToAsk
 } from "../../services/agent/Clarification.js"
+import { NothingToAnswer } from "../../services/approval/Approval.js"
 import { Delivery } from "../../services/delivery/Delivery.js"
 import * as Notice from "../../services/delivery/Notice.js"
 import { Notifier } from "../../services/delivery/Notifier.js"
 import { Outbox } from "../../services/delivery/Outbox.js"
+import { Activity } from "../../services/operation/Activity.js"
 import { Drain } from "../../services/operation/Drain.js"
 import { Ids } from "../../services/operation/Ids.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { Database } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
 
-/** The page shows notices as they happen; only chats get them as messages. */
+/** The page shows questions and notices as they happen; only chats get them as messages. */
 const showsEvents = new Set(["web"])
 
 /** A question that outlived a restart is open at least this long after it. */
@@ -41,6 +44,7 @@ const make = Effect.gen(function* () {
   const outbox = yield* Outbox
   const notifier = yield* Notifier
   const adapters = yield* AdapterRegistry
+  const activity = yield* Activity
   const drain = yield* Drain
   const ids = yield* Ids
   /** By session key: a conversation has one turn, and that one question. */
@@ -57,6 +61,14 @@ const make = Effect.gen(function* () {
         const first = yield* database.write("clarification.settle", store.settle(row.id, { state, answer, by }))
         const waiter = waiting.get(row.sessionKey)
         if (first && waiter?.row.id === row.id) yield* Deferred.succeed(waiter.wake, undefined)
+        if (first)
+          yield* activity.publish({
+            _tag: "clarification.settled",
+            at: yield* Clock.currentTimeMillis,
+            sessionKey: row.sessionKey,
+            clarificationId: row.id,
+            answer
+          })
         return first
       })
     )
@@ -100,13 +112,18 @@ const make = Effect.gen(function* () {
       return delivered.ok || delivered.deliveries.some(({ state }) => state === "sent" || state === "unknown")
     })
 
+  /** A question that the call asked already, open long enough still. */
+  const again = (earlier: ClarificationRow, at: number, whole: number) => {
+    const millis = Math.max(earlier.expiresAt - at, Math.min(graceMillis, whole))
+    return { row: new ClarificationRow({ ...earlier, expiresAt: at + millis }), millis }
+  }
+
   const begin = (turn: Turn.Turn, asked: Clarification.Asked, sessionKey: string) =>
     Effect.gen(function* () {
       const at = yield* Clock.currentTimeMillis
       const millis = settings.approvals.timeoutSeconds * 1_000
       const earlier = yield* store.ofCall(turn.id, asked.callId)
-      if (earlier !== null && earlier.state !== "cancelled")
-        return { row: earlier, millis: Math.max(earlier.expiresAt - at, Math.min(graceMillis, millis)) }
+      if (earlier !== null && earlier.state !== "cancelled") return again(earlier, at, millis)
       const row = new ClarificationRow({
         id: yield* ids.next("call"),
         sessionKey,
@@ -134,6 +151,18 @@ const make = Effect.gen(function* () {
       const wait = Effect.gen(function* () {
         const wake = yield* Deferred.make<void>()
         waiting.set(sessionKey, { row, wake })
+        yield* activity.publish({
+          _tag: "clarification.asked",
+          at: row.askedAt,
+          sessionKey,
+          sessionId: Field.valueOrNull(turn.identity.sessionId) ?? "",
+          turnId: turn.id,
+          clarificationId: row.id,
+          question: row.question,
+          choices: row.choices,
+          several: row.several,
+          expiresAt: row.expiresAt
+        })
         if (!(yield* tell(row, address, millis))) {
           yield* settle(row, "cancelled", null, null)
           return yield* new NobodyToAsk({ reason: `The question could not be delivered. ${instead}` })
@@ -175,7 +204,15 @@ const make = Effect.gen(function* () {
           ? Effect.succeed(false)
           : settle(open.row, "answered", chosen, by)
       })
-    )
+    ),
+    open: Effect.sync(() => [...waiting.values()].map(({ row }) => row)),
+    reply: Effect.fn("Clarifications.reply")(function* (id, text, by) {
+      const row = [...waiting.values()].find((open) => open.row.id === id)?.row
+      const answer = row === undefined ? "" : Clarification.meant(text, row.choices, row.several)
+      if (row === undefined || !(yield* settle(row, "answered", answer, by)))
+        return yield* new NothingToAnswer({ reference: id })
+      return new ClarificationRow({ ...row, state: "answered", answer, by })
+    })
   })
 })
 
@@ -183,5 +220,5 @@ const make = Effect.gen(function* () {
 export const layer: Layer.Layer<
   Clarifications,
   never,
-  Settings | ClarificationStore | Database | Delivery | Outbox | Notifier | AdapterRegistry | Drain | Ids
+  Settings | ClarificationStore | Database | Delivery | Outbox | Notifier | AdapterRegistry | Activity | Drain | Ids
 > = Layer.effect(Clarifications, make)

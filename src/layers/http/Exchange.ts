@@ -54,11 +54,19 @@ interface Thread {
 const turnOf = (event: ActivityEvent): string | null =>
   event._tag !== "message.stored" && "turnId" in event ? event.turnId : null
 
+/** Events that name a conversation and neither a session nor a turn of it. */
+const ofSession: ReadonlySet<ActivityEvent["_tag"]> = new Set([
+  "approval.answered",
+  "clarification.settled",
+  "notice",
+  "session.changed"
+])
+
 const threadOf = (sessionId: string): Thread => {
   /** Turns of the session and their delegates', theirs, and so on. */
   const near = new Set<string>()
   const wants = (event: ActivityEvent): boolean => {
-    if (event._tag === "approval.answered" || event._tag === "notice" || event._tag === "session.changed") return true
+    if (ofSession.has(event._tag)) return true
     if (event._tag === "turn.started" && event.sessionId === sessionId) near.add(event.turnId)
     if (event._tag === "delegate.started" && near.has(event.turnId)) near.add(event.childTurnId)
     return ("sessionId" in event && event.sessionId === sessionId) || near.has(turnOf(event) ?? "")

@@ -13,6 +13,7 @@ import { Health } from "../../services/operation/Health.js"
 import { Settings } from "../../services/operation/Settings.js"
 import * as Page from "../web/Page.js"
 import * as ApprovalHandlers from "./ApprovalHandlers.js"
+import * as ClarificationHandlers from "./ClarificationHandlers.js"
 import * as HelperHandlers from "./HelperHandlers.js"
 import * as UsageHandlers from "./UsageHandlers.js"
 import * as Authentication from "./Authentication.js"
@@ -64,6 +65,7 @@ const groups = Layer.mergeAll(
   CompletionHandlers.layer,
   SessionHandlers.layer,
   ApprovalHandlers.layer,
+  ClarificationHandlers.layer,
   UsageHandlers.layer,
   HelperHandlers.layer,
   DeliveryHandlers.layer,

@@ -1,6 +1,7 @@
 /** A question of the agent's own, with choices (gateway.md 8.3, state-agent.md 3.4). */
 import { Context, type Effect, Schema } from "effect"
 import type { CurrentTurn } from "../../fibers/Turn.js"
+import type { NothingToAnswer } from "../approval/Approval.js"
 import type { Step } from "../state/Database.js"
 import type { StateError } from "../state/StateError.js"
 
@@ -66,6 +67,14 @@ export class Clarifications extends Context.Tag("hermes/agent/Clarifications")<
     readonly answer: (sessionKey: string, text: string, by: string) => Effect.Effect<boolean, StateError>
     /** Takes a pressed button; only of the conversation that was asked. */
     readonly press: (sessionKey: string, id: string, choice: number, by: string) => Effect.Effect<boolean, StateError>
+    /** What waits for an answer now, in every conversation, oldest first. */
+    readonly open: Effect.Effect<ReadonlyArray<ClarificationRow>>
+    /** The owner's answer to one of them by its id, wherever it was asked; the row as it is then. */
+    readonly reply: (
+      id: string,
+      text: string,
+      by: string
+    ) => Effect.Effect<ClarificationRow, NothingToAnswer | StateError>
   }
 >() {}
 

@@ -4,6 +4,7 @@ import { ActivityEvent } from "../operation/Activity.js"
 import { version } from "../operation/Version.js"
 import { BadRequest, ErrorBody, Forbidden, Internal, TooLarge, Unauthorized, Unavailable } from "./ApiError.js"
 import { ApprovalQuestions } from "./Approvals.js"
+import { ClarifyingQuestions } from "./Clarifications.js"
 import { CompletionChunk, Completions } from "./Completions.js"
 import { Deliveries } from "./Deliveries.js"
 import { HelpersAtWork } from "./Helpers.js"
@@ -21,6 +22,7 @@ export const Api = HttpApi.make("hermes-effect")
   .add(Completions)
   .add(Sessions)
   .add(ApprovalQuestions)
+  .add(ClarifyingQuestions)
   .add(HelpersAtWork)
   .add(Deliveries)
   .add(PairingCodes)

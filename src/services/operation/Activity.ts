@@ -69,6 +69,22 @@ export const ActivityEvent = Schema.Union(
     approvalId: Schema.String,
     answer: Schema.String
   }),
+  Schema.TaggedStruct("clarification.asked", {
+    ...inTurn,
+    clarificationId: Schema.String,
+    question: Schema.String,
+    choices: Schema.Array(Schema.String),
+    /** May several of them be named? */
+    several: Schema.Boolean,
+    expiresAt: Schema.Number
+  }),
+  /** Answered, or no longer asked. */
+  Schema.TaggedStruct("clarification.settled", {
+    ...at,
+    sessionKey: Schema.String,
+    clarificationId: Schema.String,
+    answer: Schema.NullOr(Schema.String)
+  }),
   Schema.TaggedStruct("notice", { ...at, sessionKey: Schema.String, code: Schema.String, text: Schema.String }),
   /** A message row was committed to a transcript; told again, with the same `messageId`, when an answer reached its page. */
   Schema.TaggedStruct("message.stored", {

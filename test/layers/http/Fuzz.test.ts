@@ -16,6 +16,7 @@ const paths = [
   "/api/sessions/%2e%2e%2f/messages",
   "/api/sessions/a%00b",
   "/api/approvals/x",
+  "/api/clarifications/x",
   "/api/send",
   "/api/pairing/approve",
   "//api//status",

@@ -51,6 +51,8 @@ const everyPath: ReadonlyArray<readonly [string, string]> = [
   ["POST", "/api/sessions/x/stop"],
   ["GET", "/api/approvals"],
   ["POST", "/api/approvals/x"],
+  ["GET", "/api/clarifications"],
+  ["POST", "/api/clarifications/x"],
   ["GET", "/api/deliveries"],
   ["POST", "/api/send"],
   ["GET", "/api/targets"],

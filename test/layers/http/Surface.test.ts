@@ -3,6 +3,8 @@ import { Deferred, Effect, Schema } from "effect"
 import { createHash } from "node:crypto"
 import * as DeliveryOrigin from "../../../src/fibers/DeliveryOrigin.js"
 import { ApiServer } from "../../../src/services/api/ApiServer.js"
+import { ClarificationRow } from "../../../src/services/agent/Clarification.js"
+import { ClarificationView } from "../../../src/services/api/Clarifications.js"
 import { HelperView } from "../../../src/services/api/Helpers.js"
 import { ApprovalView } from "../../../src/services/api/Approvals.js"
 import { DeliveryView, SendResult } from "../../../src/services/api/Deliveries.js"
@@ -48,6 +50,21 @@ const question = new ApprovalRow({
   by: null
 })
 
+const wonder = new ClarificationRow({
+  id: "call_9",
+  sessionKey: "agent:main:telegram:dm:42",
+  turnId: "turn_1",
+  callId: "call_1",
+  question: "Which colour?",
+  choices: ["red", "blue"],
+  several: false,
+  state: "open",
+  askedAt: 0,
+  expiresAt: 300_000,
+  answer: null,
+  by: null
+})
+
 layer(server(), { excludeTestServices: true })("the rest of the surface", (it) => {
   it.effect("shows questions and takes the owner's answer", () =>
     Effect.gen(function* () {
@@ -66,6 +83,26 @@ layer(server(), { excludeTestServices: true })("the rest of the surface", (it) =
       const none = yield* ask("/api/approvals/nothing", { body: { approve: false, reason: "no" } })
       assert.strictEqual(none.status, 404)
       assert.deepStrictEqual(play.answers, [{ id: "approval_1", approve: true, by: "owner" }])
+    })
+  )
+
+  it.effect("shows what the agent wonders and takes the owner's answer", () =>
+    Effect.gen(function* () {
+      const play = yield* Play
+      play.wondered = [wonder]
+      const listed = Schema.decodeUnknownSync(
+        Schema.Array(ClarificationView),
+        exact
+      )((yield* ask("/api/clarifications")).json)
+      assert.deepStrictEqual(
+        listed.map(({ choices, id }) => [id, choices]),
+        [["call_9", ["red", "blue"]]]
+      )
+      const answer = yield* ask("/api/clarifications/call_9", { body: { answer: "blue" } })
+      assert.include(answer.json as object, { state: "answered", answer: "blue", by: "owner" })
+      assert.strictEqual((yield* ask("/api/clarifications/nothing", { body: { answer: "blue" } })).status, 404)
+      for (const body of [{ answer: " " }, { answer: "x".repeat(4_001) }, {}])
+        assert.strictEqual((yield* ask("/api/clarifications/call_9", { body })).status, 400)
     })
   )
 
@@ -89,11 +126,13 @@ layer(server(), { excludeTestServices: true })("the rest of the surface", (it) =
     Effect.gen(function* () {
       const play = yield* Play
       play.open = [question]
+      play.wondered = [wonder]
       play.answers.length = 0
       play.pairings.length = 0
       const forbidden: ReadonlyArray<readonly [string, object | undefined]> = [
         ["/api/approvals/approval_1", { approve: true }],
         ["/api/approvals/approval_1", { approve: false }],
+        ["/api/clarifications/call_9", { answer: "blue" }],
         ["/api/helpers/helper_1/stop", {}],
         ["/api/pairing/approve", { platform: "telegram", code: "ABCD2345" }],
         ["/api/pairing/revoke", { platform: "telegram", userId: "7" }],

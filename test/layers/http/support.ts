@@ -59,6 +59,7 @@ import { sessionKey } from "../../../src/services/session/SessionKey.js"
 import { SessionStore } from "../../../src/services/session/SessionStore.js"
 import { Transcript } from "../../../src/services/session/Transcript.js"
 import { Database } from "../../../src/services/state/Database.js"
+import { ClarificationRow, Clarifications } from "../../../src/services/agent/Clarification.js"
 import { AdapterRegistry } from "../../../src/services/adapter/AdapterRegistry.js"
 import { platform, type Platform } from "../delivery/support.js"
 import { hands } from "../schedule/support.js"
@@ -109,6 +110,7 @@ export interface Theatre {
   act: Act
   receipt: Receipt | null
   open: ReadonlyArray<ApprovalRow>
+  wondered: ReadonlyArray<ClarificationRow>
 }
 
 export class Play extends Context.Tag("test/Play")<Play, Theatre>() {}
@@ -120,7 +122,8 @@ const theatre = Layer.sync(Play, (): Theatre => ({
   pairings: [],
   act: echo,
   receipt: null,
-  open: []
+  open: [],
+  wondered: []
 }))
 
 const admission = Layer.scoped(
@@ -232,6 +235,24 @@ const approvals = Layer.effect(
       grants: Effect.succeed([]),
       revoke: (id) => new NothingToAnswer({ reference: id }),
       cancelTurn: () => Effect.void
+    })
+  )
+)
+
+const clarifications = Layer.effect(
+  Clarifications,
+  Effect.map(Play, (play) =>
+    Clarifications.of({
+      ask: () => Effect.dieMessage("nothing is asked here"),
+      answer: () => Effect.dieMessage("nothing is said here"),
+      press: () => Effect.dieMessage("nothing is pressed here"),
+      open: Effect.sync(() => play.wondered),
+      reply: (id, answer, by) =>
+        Effect.gen(function* () {
+          const row = play.wondered.find((open) => open.id === id)
+          if (row === undefined) return yield* new NothingToAnswer({ reference: id })
+          return new ClarificationRow({ ...row, state: "answered", answer, by })
+        })
     })
   )
 )
@@ -380,6 +401,7 @@ export const backstage = (changes: Partial<SettingsShape["apiServer"]> = {}) =>
     }),
     admission,
     approvals,
+    clarifications,
     delegation,
     pairing,
     telegram,

@@ -1,12 +1,13 @@
 /** A question in the middle of a turn, through the whole gateway in memory (gateway.md 8.3). */
 import { describe, expect, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber, Stream } from "effect"
 import * as CronMarker from "../../../src/fibers/CronMarker.js"
 import * as DeliveryOrigin from "../../../src/fibers/DeliveryOrigin.js"
 import * as Presence from "../../../src/fibers/Presence.js"
 import * as Turn from "../../../src/fibers/Turn.js"
 import type { ModelRequest } from "../../../src/services/agent/ModelRoute.js"
 import * as Clarification from "../../../src/services/agent/Clarification.js"
+import { Activity } from "../../../src/services/operation/Activity.js"
 import { Database } from "../../../src/services/state/Database.js"
 import { turn } from "../support/hands.js"
 import * as Testing from "../../../src/testing/index.js"
@@ -74,6 +75,38 @@ describe("clarify", () => {
       expect(yield* adapter.press({ value, ...at1 })).toMatchObject({ _tag: "Accepted" })
       yield* heard("told: The answer: red")
       expect(yield* adapter.press({ value, ...at1 })).toMatchObject({ _tag: "Ignored" })
+    }).pipe(Effect.provide(Testing.gateway({ model: asks(colours) })))
+  )
+
+  it.scopedLive("is answered by its id, once, and told of in the streams", () =>
+    Effect.gen(function* () {
+      const adapter = yield* only
+      const clarifications = yield* Clarification.Clarifications
+      const stream = yield* Effect.flatMap(Activity, (activity) => activity.subscribe)
+      const told = yield* stream.pipe(
+        Stream.filter(({ _tag }) => _tag.startsWith("clarification.")),
+        Stream.take(3),
+        Stream.runCollect,
+        Effect.fork
+      )
+      yield* adapter.say({ text: "paint", ...at1 })
+      yield* heard("Which colour?")
+      yield* adapter.say({ text: "paint", ...at2 })
+      yield* heard("Which colour?", 2)
+      const [first, second] = yield* clarifications.open
+      const id = first?.id ?? ""
+      expect(yield* Effect.flip(clarifications.reply(`${id}0`, "2", "owner"))).toMatchObject({
+        _tag: "NothingToAnswer"
+      })
+      expect(yield* clarifications.reply(id, "2", "owner")).toMatchObject({ answer: "blue", by: "owner" })
+      expect((yield* heard("told: The answer: blue")).address.chatId).toBe(at1.in.chatId)
+      expect(yield* Effect.flip(clarifications.reply(id, "1", "owner"))).toMatchObject({ _tag: "NothingToAnswer" })
+      expect((yield* clarifications.open).map((row) => row.id)).toEqual([second?.id])
+      expect([...(yield* Fiber.join(told))]).toMatchObject([
+        { _tag: "clarification.asked", clarificationId: id, ...colours, several: false },
+        { _tag: "clarification.asked", clarificationId: second?.id },
+        { _tag: "clarification.settled", clarificationId: id, answer: "blue" }
+      ])
     }).pipe(Effect.provide(Testing.gateway({ model: asks(colours) })))
   )
 

@@ -94,7 +94,7 @@ export const App = ({ store, desk }: { readonly store: Store; readonly desk: Des
 
   if (state.access === "out") return <SignIn problem={state.problem} onKey={desk.signIn} />
   const working = new Set(state.turns.flatMap((turn) => (turn.outcome === null ? [turn.sessionId] : [])))
-  const asking = new Set(state.approvals.map((approval) => approval.sessionKey))
+  const asking = new Set([...state.approvals, ...state.clarifications].map(({ sessionKey }) => sessionKey))
   return (
     <div class={menu ? "page menu-open" : "page"}>
       <button type="button" class="skip" onClick={focusComposer}>
@@ -146,8 +146,10 @@ export const App = ({ store, desk }: { readonly store: Store; readonly desk: Des
           <Overview
             ready={state.access === "in" && state.connection === "open"}
             approvals={state.approvals}
+            clarifications={state.clarifications}
             sessions={state.sessions}
             onAnswer={desk.answer}
+            onReply={desk.reply}
             onOpen={open}
             onSection={openSection}
           />
@@ -178,10 +180,19 @@ export const App = ({ store, desk }: { readonly store: Store; readonly desk: Des
             approvals={
               session?.endedAt === null ? state.approvals.filter(({ sessionKey }) => sessionKey === session.key) : []
             }
+            clarifications={
+              session?.endedAt === null
+                ? state.clarifications.filter(({ sessionKey }) => sessionKey === session.key)
+                : []
+            }
             helpers={session?.endedAt === null ? behind(state.helpers, session.key) : []}
             onStopHelper={desk.stopHelper}
             onEarlier={desk.earlier}
             onSetUp={state.health?.model.provider === "offline" ? () => openSection("settings") : null}
+            onReply={async (id, words) => {
+              focusComposer()
+              await desk.reply(id, words)
+            }}
             onAnswer={async (id, approve, scope) => {
               focusComposer()
               await desk.answer(id, approve, scope)

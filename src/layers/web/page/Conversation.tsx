@@ -2,7 +2,8 @@ import type { VNode } from "preact"
 import { useLayoutEffect, useRef, useState } from "preact/hooks"
 import type { Said, SaidState } from "./asides.js"
 import type { Block } from "./blocks.js"
-import type { Approval, Helper, Scope } from "./gateway.js"
+import { Clarifying } from "./Clarifying.js"
+import type { Approval, Clarification, Helper, Scope } from "./gateway.js"
 import { DownIcon } from "./Icons.js"
 import { Markdown } from "./Markdown.js"
 import { Helpers } from "./Helpers.js"
@@ -112,12 +113,14 @@ export const Conversation = (
     readonly more: boolean
     readonly loading: boolean
     readonly approvals: ReadonlyArray<Approval>
+    readonly clarifications: ReadonlyArray<Clarification>
     /** At work behind this conversation. */
     readonly helpers: ReadonlyArray<Helper>
     readonly onStopHelper: (id: string) => Promise<void>
     readonly onEarlier: () => Promise<void>
     /** Null where nothing is missing. */
     readonly onSetUp: (() => void) | null
+    readonly onReply: (id: string, words: string) => Promise<void>
     readonly onAnswer: (id: string, approve: boolean, scope: Scope) => Promise<void>
   } & Sending
 ): VNode => {
@@ -175,7 +178,8 @@ export const Conversation = (
     log.current?.focus()
   }
 
-  const isEmpty = props.blocks.length === 0 && props.approvals.length === 0
+  const asks = props.approvals.length > 0 || props.clarifications.length > 0
+  const isEmpty = props.blocks.length === 0 && !asks
   const { onAgain, onWithdraw } = props
   return (
     <div class="view">
@@ -187,17 +191,14 @@ export const Conversation = (
         ) : null}
         {isEmpty && !props.loading ? <Welcome onSetUp={props.onSetUp} /> : null}
         {props.blocks.map((block) => (
-          <BlockView
-            key={block.key}
-            block={block}
-            asks={props.approvals.length > 0}
-            onAgain={onAgain}
-            onWithdraw={onWithdraw}
-          />
+          <BlockView key={block.key} block={block} asks={asks} onAgain={onAgain} onWithdraw={onWithdraw} />
         ))}
         {props.helpers.length === 0 ? null : <Helpers helpers={props.helpers} onStop={props.onStopHelper} />}
         {props.approvals.map((approval) => (
           <Question key={approval.id} approval={approval} onAnswer={props.onAnswer} />
+        ))}
+        {props.clarifications.map((clarification) => (
+          <Clarifying key={clarification.id} clarification={clarification} onReply={props.onReply} />
         ))}
       </div>
       {behind ? (

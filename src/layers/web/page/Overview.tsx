@@ -1,7 +1,8 @@
 import type { ComponentChildren, VNode } from "preact"
 import { useCallback, useEffect, useRef, useState } from "preact/hooks"
 import * as gateway from "./gateway.js"
-import type { Approval, Job, Scope, Session, Status, Usage } from "./gateway.js"
+import { Clarifying } from "./Clarifying.js"
+import type { Approval, Clarification, Job, Scope, Session, Status, Usage } from "./gateway.js"
 import { localTime } from "./Jobs.js"
 import type { Section } from "./place.js"
 import { Question } from "./Question.js"
@@ -107,8 +108,10 @@ export const Overview = (props: {
   /** Is the gateway there, and may it be asked? */
   readonly ready: boolean
   readonly approvals: ReadonlyArray<Approval>
+  readonly clarifications: ReadonlyArray<Clarification>
   readonly sessions: ReadonlyArray<Session>
   readonly onAnswer: (id: string, approve: boolean, scope: Scope) => Promise<void>
+  readonly onReply: (id: string, words: string) => Promise<void>
   readonly onOpen: (id: string) => void
   readonly onSection: (section: Section) => void
 }): VNode => {
@@ -150,8 +153,20 @@ export const Overview = (props: {
     }
   }
 
-  const sessionOf = (approval: Approval): Session | undefined =>
-    props.sessions.find(({ key, endedAt }) => key === approval.sessionKey && endedAt === null)
+  /** A question, under the conversation that it is asked in. */
+  const asked = (question: { readonly id: string; readonly sessionKey: string }, view: VNode): VNode => {
+    const session = props.sessions.find(({ key, endedAt }) => key === question.sessionKey && endedAt === null)
+    return (
+      <div key={question.id} class="asked">
+        {session === undefined ? null : (
+          <button type="button" class="from" onClick={() => props.onOpen(session.id)}>
+            {titleOf(session)}
+          </button>
+        )}
+        {view}
+      </div>
+    )
+  }
   const status = facts?.status
   return (
     <div class="overview">
@@ -172,27 +187,32 @@ export const Overview = (props: {
         <h2 id="waiting" tabIndex={-1} ref={waiting}>
           Waiting for you
         </h2>
-        {props.approvals.length === 0 ? <p class="quiet">Nothing is asked.</p> : null}
-        {props.approvals.map((approval) => {
-          const session = sessionOf(approval)
-          return (
-            <div key={approval.id} class="asked">
-              {session === undefined ? null : (
-                <button type="button" class="from" onClick={() => props.onOpen(session.id)}>
-                  {titleOf(session)}
-                </button>
-              )}
-              <Question
-                approval={approval}
-                onAnswer={async (id, approve, scope) => {
-                  // The answered question goes away, and the focus with it.
-                  waiting.current?.focus()
-                  await props.onAnswer(id, approve, scope)
-                }}
-              />
-            </div>
+        {props.approvals.length + props.clarifications.length === 0 ? <p class="quiet">Nothing is asked.</p> : null}
+        {props.approvals.map((approval) =>
+          asked(
+            approval,
+            <Question
+              approval={approval}
+              onAnswer={async (id, approve, scope) => {
+                // The answered question goes away, and the focus with it.
+                waiting.current?.focus()
+                await props.onAnswer(id, approve, scope)
+              }}
+            />
           )
-        })}
+        )}
+        {props.clarifications.map((clarification) =>
+          asked(
+            clarification,
+            <Clarifying
+              clarification={clarification}
+              onReply={async (id, words) => {
+                waiting.current?.focus()
+                await props.onReply(id, words)
+              }}
+            />
+          )
+        )}
       </section>
       {facts === null || status === undefined ? (
         problem === null ? (

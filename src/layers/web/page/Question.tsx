@@ -2,8 +2,7 @@ import type { VNode } from "preact"
 import { useState } from "preact/hooks"
 import { Coded } from "./Coded.js"
 import type { Approval, Scope } from "./gateway.js"
-
-const time = (iso: string): string => new Date(iso).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })
+import { clockTime } from "./time.js"
 
 /** What is asked, in a sentence. */
 const asks: { readonly [tool: string]: string } = {
@@ -57,7 +56,7 @@ export const Question = (props: {
         <button type="button" aria-disabled={sent} onClick={answer(false, "once")}>
           Deny
         </button>
-        <span class="quiet">Without an answer by {time(expiresAt)} it is not done.</span>
+        <span class="quiet">Without an answer by {clockTime(expiresAt)} it is not done.</span>
       </div>
     </section>
   )

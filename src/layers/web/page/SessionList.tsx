@@ -2,12 +2,12 @@ import type { VNode } from "preact"
 import { useEffect, useState } from "preact/hooks"
 import type { SearchHit, Session } from "./gateway.js"
 import { type Section, sections } from "./place.js"
+import { clockTime } from "./time.js"
 
 const when = (iso: string): string => {
   const date = new Date(iso)
   const now = new Date()
-  if (now.toDateString() === date.toDateString())
-    return date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })
+  if (now.toDateString() === date.toDateString()) return clockTime(date)
   const year = now.getFullYear() === date.getFullYear() ? {} : ({ year: "numeric" } as const)
   return date.toLocaleDateString([], { day: "numeric", month: "short", ...year })
 }

@@ -34,6 +34,8 @@ export interface Desk {
   readonly withdraw: (id: string) => void
   /** Ends a helper at work. */
   readonly stopHelper: (id: string) => Promise<void>
+  /** Answers a question of the agent's own. */
+  readonly reply: (clarificationId: string, words: string) => Promise<void>
   readonly answer: (approvalId: string, approve: boolean, scope: gateway.Scope) => Promise<void>
   readonly stop: () => Promise<void>
   readonly rename: (id: string, title: string) => Promise<boolean>
@@ -113,6 +115,14 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
     }
   }
 
+  const openClarifications = () => {
+    const known = state().clarifications.map(({ id }) => id)
+    return async (): Promise<void> => {
+      const clarifications = await gateway.clarifications()
+      dispatch({ type: "clarifications", clarifications, known })
+    }
+  }
+
   const loadHelpers = async (): Promise<void> => {
     clearTimeout(helperTimer)
     helperTimer = undefined
@@ -180,10 +190,11 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
       .turns.filter((turn) => turn.outcome === null)
       .map((turn) => turn.turnId)
     const approvals = openApprovals()
+    const clarifications = openClarifications()
     const health = await quietly(() => gateway.health())
     if (health === null) return
     dispatch({ type: "health", health })
-    await Promise.all([loadSessions(), quietly(approvals), loadHelpers()])
+    await Promise.all([loadSessions(), quietly(approvals), quietly(clarifications), loadHelpers()])
     const first = hasPlace || state().current !== null ? null : await firstPlace()
     hasPlace = true
     // Whoever has begun to talk meanwhile stays where they are.
@@ -303,6 +314,10 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
     answer: async (id, approve, scope) => {
       await attempt(() => gateway.answer(id, approve, scope))
       await quietly(openApprovals())
+    },
+    reply: async (id, words) => {
+      await attempt(() => gateway.reply(id, words))
+      await quietly(openClarifications())
     },
     stop: async () => {
       const { current } = state()

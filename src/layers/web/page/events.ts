@@ -1,6 +1,6 @@
 /** What each event does to what the page knows. Pure. */
 import { added, settled, withoutBusy } from "./asides.js"
-import type { Approval, Event } from "./gateway.js"
+import type { Approval, Clarification, Event } from "./gateway.js"
 import { placeIn, sessionOfKey, type State } from "./state.js"
 import { stored } from "./transcript.js"
 import { ended, isKnown, type LiveTurn, told, withRows } from "./turns.js"
@@ -74,6 +74,20 @@ const asked = (event: Extract<Event, { readonly _tag: "approval.asked" }>): Appr
   by: null
 })
 
+const wondered = (event: Extract<Event, { readonly _tag: "clarification.asked" }>): Clarification => ({
+  id: event.clarificationId,
+  sessionKey: event.sessionKey,
+  turnId: event.turnId,
+  question: event.question,
+  choices: event.choices,
+  several: event.several,
+  state: "open",
+  askedAt: new Date(event.at).toISOString(),
+  expiresAt: new Date(event.expiresAt).toISOString(),
+  answer: null,
+  by: null
+})
+
 /** The conversation of a key goes on in another session; what the list will say of it is known as far as this. */
 const moved = (state: State, event: Extract<Event, { readonly _tag: "session.changed" }>): State => {
   const from = sessionOfKey(state, event.sessionKey)
@@ -89,8 +103,8 @@ const moved = (state: State, event: Extract<Event, { readonly _tag: "session.cha
   }
 }
 
-const withoutApproval = (state: State, id: string): ReadonlyArray<Approval> =>
-  state.approvals.filter((approval) => approval.id !== id)
+const without = <A extends { readonly id: string }>(list: ReadonlyArray<A>, id: string): ReadonlyArray<A> =>
+  list.filter((one) => one.id !== id)
 
 export const onEvent = (state: State, event: Event): State => {
   switch (event._tag) {
@@ -101,11 +115,23 @@ export const onEvent = (state: State, event: Event): State => {
     case "message.stored":
       return stored(state, event)
     case "notice":
+      // The question itself is shown, with its choices.
+      if (event.code === "clarify.question") return state
       return notice(state, event.sessionKey, event.code, event.text)
     case "approval.asked":
-      return { ...state, approvals: [...withoutApproval(state, event.approvalId), asked(event)] }
+      return { ...state, approvals: [...without(state.approvals, event.approvalId), asked(event)] }
     case "approval.answered":
-      return over({ ...state, approvals: withoutApproval(state, event.approvalId) }, event.approvalId)
+      return over({ ...state, approvals: without(state.approvals, event.approvalId) }, event.approvalId)
+    case "clarification.asked":
+      return {
+        ...state,
+        clarifications: [...without(state.clarifications, event.clarificationId), wondered(event)]
+      }
+    case "clarification.settled":
+      return over(
+        { ...state, clarifications: without(state.clarifications, event.clarificationId) },
+        event.clarificationId
+      )
     case "session.changed":
       return moved(state, event)
     case "text.delta":

@@ -1,5 +1,6 @@
 /** The gateway as the page speaks to it: same origin, by the cookie that the key was exchanged for. */
 import type { ApprovalView } from "../../../services/api/Approvals.js"
+import type { ClarificationView } from "../../../services/api/Clarifications.js"
 import type { HelperView } from "../../../services/api/Helpers.js"
 import type {
   JobView,
@@ -21,6 +22,7 @@ export type Session = typeof SessionView.Encoded
 export type SearchHit = typeof SearchHitView.Encoded
 export type Message = typeof MessageView.Encoded
 export type Approval = typeof ApprovalView.Encoded
+export type Clarification = typeof ClarificationView.Encoded
 export type Helper = typeof HelperView.Encoded
 export type Job = typeof JobView.Encoded
 export type Run = typeof RunView.Encoded
@@ -128,6 +130,9 @@ export const approvals = (): Promise<ReadonlyArray<Approval>> => call("GET", "/a
 export const grants = (): Promise<ReadonlyArray<Approval>> => call("GET", "/api/approvals/grants")
 export const revoke = (id: string): Promise<Approval> =>
   call("DELETE", `/api/approvals/${encodeURIComponent(id)}/grant`)
+export const clarifications = (): Promise<ReadonlyArray<Clarification>> => call("GET", "/api/clarifications")
+export const reply = (id: string, words: string): Promise<Clarification> =>
+  call("POST", `/api/clarifications/${encodeURIComponent(id)}`, { answer: words })
 export const helpers = (): Promise<ReadonlyArray<Helper>> => call("GET", "/api/helpers")
 export const stopHelper = (id: string): Promise<unknown> => call("POST", `/api/helpers/${encodeURIComponent(id)}/stop`)
 

@@ -1,7 +1,7 @@
 /** What the page knows after each thing that happens. Pure, so that it can be tested without a page. */
 import { added, type SaidState, sent, unsent } from "./asides.js"
 import { begun, onEvent } from "./events.js"
-import type { Approval, Attached, Event, Health, Helper, Session } from "./gateway.js"
+import type { Approval, Attached, Clarification, Event, Health, Helper, Session } from "./gateway.js"
 import { initial, placeIn, sessionOfKey, type State } from "./state.js"
 import { type Page, paged } from "./transcript.js"
 import { isKnown } from "./turns.js"
@@ -29,6 +29,11 @@ export type Action =
   | { readonly type: "running"; readonly running: ReadonlyArray<Running>; readonly known: ReadonlyArray<string> }
   /** `known`: the questions that were thought to be open when they were asked for. */
   | { readonly type: "approvals"; readonly approvals: ReadonlyArray<Approval>; readonly known: ReadonlyArray<string> }
+  | {
+      readonly type: "clarifications"
+      readonly clarifications: ReadonlyArray<Clarification>
+      readonly known: ReadonlyArray<string>
+    }
   | { readonly type: "health"; readonly health: Health }
   | { readonly type: "helpers"; readonly helpers: ReadonlyArray<Helper> }
   | { readonly type: "said"; readonly id: string; readonly text: string; readonly files?: ReadonlyArray<Attached> }
@@ -78,10 +83,15 @@ const running = (state: State, list: ReadonlyArray<Running>, known: ReadonlyArra
 }
 
 /** The list of open questions, and those that were asked after it was made. */
-const questions = (state: State, list: ReadonlyArray<Approval>, known: ReadonlyArray<string>): State => {
+const questions = <A extends { readonly id: string }>(
+  state: State,
+  before: ReadonlyArray<A>,
+  list: ReadonlyArray<A>,
+  known: ReadonlyArray<string>
+): ReadonlyArray<A> => {
   const listed = new Set(list.map(({ id }) => id))
-  const since = state.approvals.filter(({ id }) => !listed.has(id) && !known.includes(id))
-  return { ...state, approvals: [...list, ...since].filter(({ id }) => !state.over.includes(id)) }
+  const since = before.filter(({ id }) => !listed.has(id) && !known.includes(id))
+  return [...list, ...since].filter(({ id }) => !state.over.includes(id))
 }
 
 const withSession = (state: State, session: Session): State => ({
@@ -144,7 +154,12 @@ export const reduce = (state: State, action: Action): State => {
     case "running":
       return running(state, action.running, action.known)
     case "approvals":
-      return questions(state, action.approvals, action.known)
+      return { ...state, approvals: questions(state, state.approvals, action.approvals, action.known) }
+    case "clarifications":
+      return {
+        ...state,
+        clarifications: questions(state, state.clarifications, action.clarifications, action.known)
+      }
     case "health":
       return { ...state, health: action.health }
     case "helpers":

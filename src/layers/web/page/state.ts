@@ -1,6 +1,6 @@
 /** What the page knows, as a value. Pure. */
 import type { Aside } from "./asides.js"
-import type { Approval, Health, Helper, Message, Session } from "./gateway.js"
+import type { Approval, Clarification, Health, Helper, Message, Session } from "./gateway.js"
 import type { LiveTurn } from "./turns.js"
 
 export interface State {
@@ -23,6 +23,7 @@ export interface State {
   /** Helpers at work anywhere, as they were last told of. */
   readonly helpers: ReadonlyArray<Helper>
   readonly approvals: ReadonlyArray<Approval>
+  readonly clarifications: ReadonlyArray<Clarification>
   /** How the gateway was when the connection was made; null before the first. */
   readonly health: Health | null
   /** Turns and questions that ended a moment ago: a list that is a little older may still call them open. */
@@ -46,6 +47,7 @@ export const initial: State = {
   stale: [],
   helpers: [],
   approvals: [],
+  clarifications: [],
   health: null,
   over: [],
   asides: [],

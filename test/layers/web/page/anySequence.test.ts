@@ -26,7 +26,7 @@ const event: fc.Arbitrary<Event> = fc
     callId,
     fc.integer({ min: 1, max: 12 }),
     fc.constantFrom("answered", "interrupted", "failed", "command", "steered", "dropped", "suspended", "resumable"),
-    fc.nat({ max: 13 })
+    fc.nat({ max: 15 })
   )
   .map(([where, said, call, number, outcome, kind]): Event => {
     const here = { ...where, sessionKey: key(where.sessionId) }
@@ -42,6 +42,16 @@ const event: fc.Arbitrary<Event> = fc
       { _tag: "delegate.ended", ...here, delegationId: `d${call}`, status: "completed" },
       { _tag: "approval.asked", ...named, approvalId: call, subject: said, reasons: [], expiresAt: at },
       { _tag: "approval.answered", at, sessionKey, approvalId: call, answer: "approved" },
+      {
+        _tag: "clarification.asked",
+        ...here,
+        clarificationId: `c${call}`,
+        question: said,
+        choices: [said],
+        several: number % 2 === 0,
+        expiresAt: at
+      },
+      { _tag: "clarification.settled", at, sessionKey, clarificationId: `c${call}`, answer: null },
       { _tag: "notice", at, sessionKey, code: number % 2 === 0 ? "busy.queued" : "home.missing", text: said },
       {
         _tag: "message.stored",

@@ -22,7 +22,7 @@ const words = (count: number): ReadonlyArray<string> =>
 const touch = (command: string) => callsTools([{ name: "terminal", arguments: { command } }])
 
 /** What the model does is what the message says. */
-const reply = ({ answers, text }: Stage.Asked): ModelServerReply => {
+const reply = ({ answers, text, told }: Stage.Asked): ModelServerReply => {
   const [, verb = "", rest = ""] = /^(\w+)\s*([\s\S]*)$/.exec(text) ?? []
   switch (verb) {
     case "count":
@@ -37,6 +37,15 @@ const reply = ({ answers, text }: Stage.Asked): ModelServerReply => {
       return answers === 0
         ? callsTools([{ name: "terminal", arguments: { command: "ls -a" } }], "Let me look.")
         : says("I have looked.")
+    case "wonder":
+      return answers === 0
+        ? callsTools([
+            {
+              name: "clarify",
+              arguments: { question: "Which colour?", choices: ["red", "blue"], multiple: rest === "which colours" }
+            }
+          ])
+        : says(`So: ${told}`)
     case "delegate":
       return answers === 0
         ? callsTools([
@@ -403,6 +412,42 @@ if (Stage.browserPath === null && !required) {
           await me.page.reload()
           await me.reads("I have looked.")
           assert.match(await answer.innerText(), /^Let me look\.\n[\s\S]*terminal[\s\S]*ls -a[\s\S]*I have looked\.$/)
+        },
+        patience
+      )
+
+      it(
+        "asks in the middle of its work: a choice by keyboard, several by clicks, other words by a message",
+        async () => {
+          const me = await enter()
+          const asked = me.log.getByRole("region", { name: "Which colour?" })
+          const last = () => me.answers.last()
+          await me.say("wonder which colour")
+          const blue = asked.getByRole("button", { name: "blue" })
+          await blue.waitFor()
+          assert.strictEqual(await me.log.getByRole("status").filter({ hasText: "Which colour?" }).count(), 0)
+          await picture(me.page, "clarify")
+          await isAccessible(me.page)
+          await me.page.reload()
+          await blue.waitFor()
+          await me.message.focus()
+          for (let step = 0; step < 6 && !(await me.hasFocus(blue)); step++) await me.page.keyboard.press("Shift+Tab")
+          assert.isTrue(await me.hasFocus(blue))
+          await me.page.keyboard.press("Enter")
+          await last().getByText("So: The answer: blue").waitFor()
+          assert.strictEqual(await asked.count(), 0)
+
+          await me.say("wonder which colours")
+          for (const name of ["red", "blue"]) await asked.getByRole("button", { name }).click()
+          await asked.getByRole("button", { name: "red", pressed: true }).waitFor()
+          await asked.getByRole("button", { name: "Answer" }).click()
+          await last().getByText("So: The answer: red, blue").waitFor()
+
+          await me.say("wonder which colour")
+          await blue.waitFor()
+          await me.say("something green")
+          await last().getByText("So: The answer: something green").waitFor()
+          assert.strictEqual(await asked.count(), 0)
         },
         patience
       )

@@ -423,6 +423,26 @@ describe("a conversation", () => {
 })
 
 describe("a question", () => {
+  it("of the agent's own is shown with its choices, not as a notice too, until it is settled", () => {
+    const where = { at: began, sessionKey: key("a"), clarificationId: "c1" }
+    const told = { question: "Which?", choices: ["red", "blue"], several: false, expiresAt: began }
+    const asked = after(
+      open,
+      happened(
+        { _tag: "clarification.asked", ...where, sessionId: "a", turnId: "t", ...told },
+        { _tag: "notice", at: began, sessionKey: key("a"), code: "clarify.question", text: "Which?" }
+      )
+    )
+    assert.deepStrictEqual(
+      asked.clarifications.map(({ choices, id }) => [id, choices]),
+      [["c1", ["red", "blue"]]]
+    )
+    assert.deepStrictEqual(asked.asides, [])
+    const settled = after(asked, happened({ _tag: "clarification.settled", ...where, answer: "red" }))
+    const late = after(settled, { type: "clarifications", clarifications: asked.clarifications, known: [] })
+    assert.deepStrictEqual([settled.clarifications, late.clarifications], [[], []])
+  })
+
   it("is there until it is answered, and does not come back with a list that is a little older", () => {
     const asked = after(open, happened(asks("q1"), asks("q1")))
     assert.deepStrictEqual(

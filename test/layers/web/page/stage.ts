@@ -141,10 +141,12 @@ export const keyOf = (home: Home): string => {
 
 // The model
 
-/** What the model sees: the newest thing that a person (or a helper's brief) said, and how often it has answered it. */
+/** What the model sees: the newest thing that a person (or a helper's brief) said, and what came of it. */
 export interface Asked {
   readonly text: string
   readonly answers: number
+  /** What its last tool call said. */
+  readonly told: string
 }
 
 const field = (value: unknown, name: string): unknown =>
@@ -155,7 +157,9 @@ const askedOf = (body: unknown): Asked => {
   const from = messages.findLastIndex((message) => field(message, "role") === "user")
   const text = field(messages[from], "content")
   const answers = messages.slice(from).filter((message) => field(message, "role") === "assistant").length
-  return { text: typeof text === "string" ? text : "", answers }
+  const last = messages.at(-1)
+  const told = field(last, "role") === "tool" ? field(last, "content") : ""
+  return { text: typeof text === "string" ? text : "", answers, told: typeof told === "string" ? told : "" }
 }
 
 export interface Model {
