@@ -27,7 +27,6 @@ import * as TargetResolver from "../layers/delivery/TargetResolver.js"
 import * as CodeRunner from "../layers/node/CodeRunner.js"
 import * as MemoryFiles from "../layers/node/MemoryFiles.js"
 import * as Processes from "../layers/node/Processes.js"
-import * as SkillFiles from "../layers/node/SkillFiles.js"
 import * as McpServers from "../layers/mcp/McpServers.js"
 import * as Listener from "../layers/models/Listener.js"
 import * as Shell from "../layers/node/Shell.js"
@@ -56,7 +55,6 @@ const agent = tools.pipe(
       Processes.layer,
       CodeRunner.layer,
       MemoryFiles.layer,
-      SkillFiles.layer,
       McpServers.layer.pipe(Layer.provide(FetchHttpClient.layer)),
       Spending.layer
     )

@@ -117,7 +117,11 @@ const readValues = (file: unknown, environment: Environment): Read => {
     const written = at(file, key.path.split("."))
     if (written === undefined || written === null) return { key, value: key.fallback, from: "default" }
     const decoded = key.decode(written)
-    if (Either.isRight(decoded)) return { key, value: decoded.right, from: "file" }
+    if (Either.isRight(decoded)) {
+      const problem = key.doubt(written)
+      if (problem !== null) issues.push(new SettingIssue({ path: key.path, problem, used: shown(decoded.right) }))
+      return { key, value: decoded.right, from: "file" }
+    }
     return refuse(key, key.path, shapeProblem(decoded.left))
   }
   const values = new Map(all.map((key) => [key.path, read(key)]))

@@ -3,6 +3,8 @@ import { Clock, Effect } from "effect"
 import { FileSystem, Path } from "@effect/platform"
 import { address } from "../../fibers/DeliveryOrigin.js"
 import { ModelRoute } from "../../services/agent/ModelRoute.js"
+import { Skills } from "../../services/agent/Skills.js"
+import * as ToolsetName from "../../services/agent/ToolsetName.js"
 import * as Deliver from "../../services/delivery/Deliver.js"
 import { TargetResolver } from "../../services/delivery/TargetResolver.js"
 import { Provider, Settings } from "../../services/operation/Settings.js"
@@ -45,6 +47,7 @@ export const make = Effect.gen(function* () {
   const guard = yield* LifecycleGuard
   const store = yield* JobStore
   const route = yield* ModelRoute
+  const skills = yield* Skills
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
 
@@ -102,6 +105,27 @@ export const make = Effect.gen(function* () {
             ({ job }) => job.id as string
           )
     )
+
+  /** What is named now is there now; a skill that goes later is told of in the run that misses it. */
+  const skillsOf = (patch: JobPatch, before: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<string>, JobInvalid> =>
+    patch.skills === undefined
+      ? Effect.succeed(before)
+      : Effect.forEach(JobFields.list(patch.skills), (name) =>
+          before.includes(name)
+            ? Effect.succeed(name)
+            : skills.view(name).pipe(
+                Effect.as(name),
+                Effect.catchAll(({ detail }) => invalid("skills", name, detail))
+              )
+        )
+
+  const toolsetsOf = (patch: JobPatch, before: ReadonlyArray<string> | null) => {
+    const names = patch.enabledToolsets === undefined ? before : JobFields.list(patch.enabledToolsets)
+    const doubt = patch.enabledToolsets === undefined ? null : ToolsetName.doubt(names ?? [])
+    return doubt === null
+      ? Effect.succeed(names === null || names.length === 0 ? null : names)
+      : invalid("enabledToolsets", doubt.name, doubt.problem)
+  }
 
   const workdirOf = (value: string | null): Effect.Effect<string | null, JobInvalid> =>
     value === null
@@ -217,13 +241,13 @@ export const make = Effect.gen(function* () {
     Effect.gen(function* () {
       const was = before?.definition ?? null
       const prompt = (given(patch.prompt, was?.prompt) ?? "").trim()
-      const skills = JobFields.list(given(patch.skills, was?.skills))
+      const skillNames = yield* skillsOf(patch, was?.skills ?? [])
       const script = JobFields.text(given(patch.script, was?.script))
       const noAgent = given(patch.noAgent ?? undefined, was?.noAgent) ?? false
       const monitor = yield* monitorOf(patch, was?.monitor ?? null)
       if (prompt.length > longestPrompt)
         return yield* invalid("prompt", prompt, `expected at most ${longestPrompt} characters`)
-      if (prompt === "" && skills.length === 0 && script === null)
+      if (prompt === "" && skillNames.length === 0 && script === null)
         return yield* invalid("prompt", "", "a job needs something to do: a prompt, a skill or a script")
       if (noAgent && script === null) return yield* invalid("script", "", "a job without an agent needs a script")
       if (noAgent && monitor !== null)
@@ -255,17 +279,16 @@ export const make = Effect.gen(function* () {
       const pins = yield* pinsOf(patch, was)
       const pinned = pins.model !== null || pins.provider !== null
       const same = was !== null && was.model === pins.model && was.provider === pins.provider && was.noAgent === noAgent
-      const toolsets = given(patch.enabledToolsets, was?.enabledToolsets) ?? null
       const definition = new JobDefinition(
         {
           name: yield* nameOf(
             JobFields.text(patch.name),
             was,
-            JobFields.derivedName({ prompt, skills, script }),
+            JobFields.derivedName({ prompt, skills: skillNames, script }),
             before?.id ?? null
           ),
           prompt,
-          skills,
+          skills: skillNames,
           ...pins,
           modelSnapshot: noAgent || pinned ? null : same ? was.modelSnapshot : snapshot(),
           reasoningEffort: yield* JobFields.reasoningEffort(given(patch.reasoningEffort, was?.reasoningEffort)),
@@ -284,7 +307,7 @@ export const make = Effect.gen(function* () {
           origin,
           createdBy: was === null ? (maker?.createdBy ?? null) : was.createdBy,
           attachToSession: given(patch.attachToSession, was?.attachToSession) ?? null,
-          enabledToolsets: JobFields.list(toolsets).length === 0 ? null : JobFields.list(toolsets),
+          enabledToolsets: yield* toolsetsOf(patch, was?.enabledToolsets ?? null),
           workdir: yield* workdirOf(JobFields.text(given(patch.workdir, was?.workdir)))
         },
         { disableValidation: true }

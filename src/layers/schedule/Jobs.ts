@@ -2,6 +2,7 @@ import { FileSystem, Path } from "@effect/platform"
 import { Clock, Effect, Layer, Random } from "effect"
 import { AmbientEnvironment, isCron } from "../../fibers/AmbientEnvironment.js"
 import type { ModelRoute } from "../../services/agent/ModelRoute.js"
+import type { Skills } from "../../services/agent/Skills.js"
 import type { TargetResolver } from "../../services/delivery/TargetResolver.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { Bell } from "../../services/schedule/Bell.js"
@@ -322,6 +323,7 @@ export const layer: Layer.Layer<
   | Bell
   | AmbientEnvironment
   | TargetResolver
+  | Skills
   | Scripts
   | Monitors
   | LifecycleGuard

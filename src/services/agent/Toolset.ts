@@ -4,6 +4,7 @@ import * as Field from "../../fibers/Field.js"
 import * as CronMarker from "../../fibers/CronMarker.js"
 import type { Turn } from "../../fibers/Turn.js"
 import type { SettingsShape } from "../operation/Settings.js"
+import { expanded, isExternal } from "./ToolsetName.js"
 
 /** What a delegate gets when the owner named nothing. */
 const delegateDefault = ["terminal", "file", "web"]
@@ -21,33 +22,6 @@ const ofSurface: {
   api_server: { without: ["clarify"] },
   webhook: { only: ["web", "search", "vision", "clarify"] }
 }
-
-/** Bundles by name; what is none is a toolset itself. None names another bundle. */
-const bundles: { readonly [name: string]: ReadonlyArray<string> } = {
-  debugging: ["file", "terminal", "web"],
-  coding: [
-    "file",
-    "terminal",
-    "search",
-    "web",
-    "skills",
-    "browser",
-    "todo",
-    "memory",
-    "session_search",
-    "clarify",
-    "code_execution",
-    "delegation",
-    "vision"
-  ],
-  safe: ["web", "search", "vision", "todo", "session_search", "clarify"]
-}
-
-/** Names with their bundles written out; `all` and `*` are null, which is everything. */
-export const expanded = (names: ReadonlyArray<string>): ReadonlyArray<string> | null =>
-  names.some((name) => name === "all" || name === "*")
-    ? null
-    : [...new Set(names.flatMap((name) => (Object.hasOwn(bundles, name) ? (bundles[name] ?? []) : [name])))]
 
 export interface ToolsetRules {
   /** What the owner gives a surface, by platform or surface; a surface that is not named has its own default. */
@@ -73,9 +47,6 @@ export class Granted extends Context.Reference<Granted>()("hermes/agent/Granted"
 export class GivenRole extends Context.Reference<GivenRole>()("hermes/agent/GivenRole", {
   defaultValue: (): "leaf" | "orchestrator" | null => null
 }) {}
-
-/** `mcp-` and the server's name. */
-const isExternal = (toolset: string): boolean => /^mcp(-|$)/.test(toolset)
 
 /** Servers outside come along, unless the job picks among them or wants none (cron-delivery.md 3.5). */
 const isGranted = (toolset: string, granted: ReadonlyArray<string>): boolean =>

@@ -75,6 +75,20 @@ describe("ConfigFile", () => {
     })
   )
 
+  it.effect("names a toolset that there is not by its setting, and takes the others", () =>
+    Effect.gen(function* () {
+      const config =
+        "agent:\n  disabled_toolsets: [messaging, termnal, mcp-files, safe]\nplatforms:\n  web:\n    toolsets: [all, kanban]\n"
+      const found = yield* issues({ config })
+      expect(found).toHaveLength(2)
+      expect(found[1]).toMatch(/^platforms\.web\.toolsets: there is no toolset "kanban"; there are all, browser, /)
+      expect(found[0]).toMatch(/^agent\.disabled_toolsets: there is no toolset "termnal" \(did you mean terminal\?\)/)
+      const taken = yield* settings({ config })
+      expect(taken.disabledToolsets).toEqual(["messaging", "termnal", "mcp-files", "safe"])
+      expect(taken.platformToolsets).toEqual({ web: ["all", "kanban"] })
+    })
+  )
+
   it.effect("fails closed on who may write and what may run", () =>
     Effect.gen(function* () {
       const taken = yield* settings({

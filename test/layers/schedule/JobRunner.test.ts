@@ -99,7 +99,9 @@ describe("a run", () => {
           fs.writeFileString(`${home}/skills/${name}/SKILL.md`, `---\nname: ${name}\ndescription: d\n---\n${body}\n`)
         )
       yield* skill("brew", "Grind first.")
+      yield* skill("gone", "Rinse.")
       yield* make({ prompt: "coffee", name: "morning", skills: [`${home}/skills/brew`, "gone"] })
+      yield* fs.remove(`${home}/skills/gone`, { recursive: true })
       expect(yield* runNow("morning")).toMatchObject({ status: "ok" })
       const { requests } = yield* Testing.ScriptedModel
       const asked = lastUser((yield* requests)[0] as never)

@@ -120,6 +120,11 @@ describe("jobs", () => {
     [{ provider: "acme" }, /provider.*expected one of/],
     [{ baseUrl: "http://a" }, /needs a provider/],
     [{ baseUrl: "http://a", provider: "openai-compatible" }, /own address only/],
+    [{ skills: ["brew", "gone"] }, /^skills "gone": there is no skill gone; there are: brew/],
+    [
+      { enabledToolsets: ["web", "termnal"] },
+      /^enabledToolsets "termnal": .*did you mean terminal.*there are all, browser/
+    ],
     [{ workdir: "here" }, /absolute/],
     [{ workdir: "/nowhere/at/all" }, /no such directory/],
     [{ workdir: "/etc/passwd" }, /no such directory/],

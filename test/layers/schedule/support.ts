@@ -8,6 +8,7 @@ import * as Jobs from "../../../src/layers/schedule/Jobs.js"
 import * as Database from "../../../src/layers/sqlite/Database.js"
 import * as JobStore from "../../../src/layers/sqlite/JobStore.js"
 import { ModelRoute } from "../../../src/services/agent/ModelRoute.js"
+import { SkillRefused, Skills } from "../../../src/services/agent/Skills.js"
 import * as Deliver from "../../../src/services/delivery/Deliver.js"
 import {
   NoHomeChannel,
@@ -70,9 +71,19 @@ export const model = Layer.succeed(ModelRoute, {
   stream: () => Effect.runSync(Effect.dieMessage("no model here"))
 })
 
-/** What a job is checked with, saying yes; a script has a plain name. */
+const brew = { name: "brew", description: "", path: "brew", fallbackFor: [], requires: [] }
+
+const skills = Layer.mock(Skills, {
+  view: (name) =>
+    name === brew.name
+      ? Effect.succeed({ summary: brew, text: "", files: [], warning: null })
+      : Effect.fail(new SkillRefused({ detail: `there is no skill ${name}; there are: brew` }))
+})
+
+/** What a job is checked with, saying yes; a script has a plain name, and the one skill is "brew". */
 export const hands = Layer.mergeAll(
   scripts,
+  skills,
   Layer.mock(Monitors, { check: () => Effect.void }),
   Layer.succeed(LifecycleGuard, { check: () => Effect.void }),
   model

@@ -1,6 +1,6 @@
 /** Settings of the agent: its loop, memory, skills, helpers, hands. */
 import { key } from "./Key.js"
-import { ChildTimeout, Count, McpServers, Names, Retries, Seconds, Switch, Text } from "./Value.js"
+import { ChildTimeout, Count, McpServers, Names, Retries, Seconds, Switch, Text, unknownToolset } from "./Value.js"
 
 export const agent = {
   maxTurns: key({
@@ -62,6 +62,7 @@ export const agent = {
   disabledToolsets: key({
     path: "agent.disabled_toolsets",
     schema: Names,
+    doubt: unknownToolset,
     fallback: [],
     refused: ["terminal", "file", "messaging", "delegation"],
     doc: "toolsets that no agent gets: terminal, file, messaging, delegation …"
@@ -150,6 +151,7 @@ export const agent = {
   childToolsets: key({
     path: "delegation.default_toolsets",
     schema: Names,
+    doubt: unknownToolset,
     fallback: ["terminal", "file", "web"],
     doc: "toolsets that helpers get",
     example: "[terminal, file, web]"

@@ -1,10 +1,12 @@
-import { type Either, type ParseResult, Schema } from "effect"
+import { Either, type ParseResult, Schema } from "effect"
 
 /** One setting: where it stands, what it takes, what is used without it. */
 export interface ConfigKey<out A = unknown> {
   readonly path: string
   readonly env: string | null
   readonly decode: (input: unknown) => Either.Either<A, ParseResult.ParseError>
+  /** What is odd about a value that fits, in words; it is used all the same. */
+  readonly doubt: (input: unknown) => string | null
   readonly fallback: A
   /** Used instead of a value that does not fit: the fallback, unless that would open what the owner meant to shut. */
   readonly refused: A
@@ -20,14 +22,19 @@ export const key = <A, I>(options: {
   readonly schema: Schema.Schema<A, I>
   readonly fallback: NoInfer<A>
   readonly refused?: NoInfer<A>
+  readonly doubt?: (value: NoInfer<A>) => string | null
   readonly doc: string
   readonly example?: string
-}): ConfigKey<A> => ({
-  path: options.path,
-  env: options.env ?? null,
-  decode: Schema.decodeUnknownEither(options.schema),
-  fallback: options.fallback,
-  refused: options.refused ?? options.fallback,
-  doc: options.doc,
-  example: options.example ?? null
-})
+}): ConfigKey<A> => {
+  const decode = Schema.decodeUnknownEither(options.schema)
+  return {
+    path: options.path,
+    env: options.env ?? null,
+    decode,
+    doubt: (input) => Either.match(decode(input), { onLeft: () => null, onRight: options.doubt ?? (() => null) }),
+    fallback: options.fallback,
+    refused: options.refused ?? options.fallback,
+    doc: options.doc,
+    example: options.example ?? null
+  }
+}

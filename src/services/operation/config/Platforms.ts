@@ -1,13 +1,25 @@
 /** Settings of platforms, the HTTP API among them. */
 import { Schema } from "effect"
 import { key } from "./Key.js"
-import { Count, FilledText, HomeChannel, Ids, IdsOrNone, Names, Port, Switch, expecting } from "./Value.js"
+import {
+  Count,
+  FilledText,
+  HomeChannel,
+  Ids,
+  IdsOrNone,
+  Names,
+  Port,
+  Switch,
+  expecting,
+  unknownToolset
+} from "./Value.js"
 
 /** Null: what the surface has by itself. */
 const toolsets = (platform: string) =>
   key({
     path: `platforms.${platform}.toolsets`,
     schema: expecting(Schema.NullOr(Schema.Array(Schema.String)), "a list of toolsets, such as [file, web]"),
+    doubt: (names) => (names === null ? null : unknownToolset(names)),
     fallback: null,
     refused: [],
     doc: "the only toolsets there; bundles: coding, debugging, safe, all"

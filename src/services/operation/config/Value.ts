@@ -1,5 +1,6 @@
 /** What settings take, each with the words in which a wrong value is told. */
 import { Either, ParseResult, Schema } from "effect"
+import * as ToolsetName from "../../agent/ToolsetName.js"
 import * as ClockTime from "../../schedule/ClockTime.js"
 import * as QuietHours from "../QuietHours.js"
 import { Provider } from "../Settings.js"
@@ -34,6 +35,8 @@ export const Port = expecting(Schema.Int.pipe(Schema.between(0, 65_535)), "a por
 export const Text = expecting(Schema.NullOr(Schema.String), "a text")
 export const FilledText = expecting(Schema.NonEmptyString, "a text")
 export const Names = expecting(Schema.Array(Schema.String), "a list of names, such as [a, b]")
+/** What is wrong with the names of toolsets, in words: one that nothing bears does nothing, which nobody would see. */
+export const unknownToolset = (names: ReadonlyArray<string>): string | null => ToolsetName.doubt(names)?.problem ?? null
 export const Switch = expecting(Schema.Boolean, "true or false")
 export const Megabytes = expecting(Schema.Number.pipe(Schema.between(0.1, 2_000)), "megabytes, 0.1 to 2000")
 export const MegabytesInAll = expecting(Schema.Number.pipe(Schema.between(1, 1_000_000)), "megabytes, 1 to 1000000")
