@@ -28,7 +28,6 @@ import type { Pause } from "../../services/operation/Pause.js"
 import type { BusyMode, SettingsShape } from "../../services/operation/Settings.js"
 import type { Session } from "../../services/session/Session.js"
 import type { Compaction } from "../../services/session/Compaction.js"
-import * as ResetRules from "../../services/session/ResetRules.js"
 import type { SessionKey } from "../../services/session/SessionKey.js"
 import type { Processes } from "../../services/shell/Process.js"
 import type { SessionStore } from "../../services/session/SessionStore.js"
@@ -38,9 +37,11 @@ import * as AdmissionTurn from "./AdmissionTurn.js"
 import { type Commands, elapsed } from "./Commands.js"
 import * as EntrySession from "./EntrySession.js"
 import * as Correspondence from "./Correspondence.js"
+import * as Renewal from "./Renewal.js"
 import type { SessionCommands } from "./SessionCommands.js"
 import * as LongTurn from "../../services/conversation/LongTurn.js"
 import type { Progress } from "../operation/Progress.js"
+import * as LongTurnWatch from "./LongTurnWatch.js"
 import * as TurnOpening from "./TurnOpening.js"
 import type { Beginning, InterruptCause, TurnRun } from "./TurnRun.js"
 
@@ -199,27 +200,14 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         }
       })
 
-    /** Begins the conversation anew where the owner wants that after so long; what its person is told then. */
-    const renewed = (event: InboundEvent): Effect.Effect<NoticeText | null, StateError> =>
-      Effect.gen(function* () {
-        const { reset } = settings.conversation
-        if (reset.mode === "none" || (event.internal ?? null) !== null || event.sessionId !== null) return null
-        const session = yield* sessions.peek(key)
-        if (session === null || session.suspended || session.messageCount === 0) return null
-        const now = yield* Clock.currentTimeMillis
-        const reason = ResetRules.reason(reset, session.lastActivityAt, now, settings.timezone)
-        if (reason === null || (yield* services.processes.running(key)) > 0) return null
-        const delegates = yield* services.delegation.running
-        if (delegates.some(({ sessionKey }) => sessionKey === key)) return null
-        const { fresh } = yield* sessions.reset(key, event.source)
-        yield* moved(fresh)
-        return Notice.sessionAutoReset({ reason })
-      })
-
     const begin = (entry: InboxEntry): Effect.Effect<void, StateError> =>
       Effect.gen(function* () {
-        const renewal = yield* renewed(entry.event)
-        if (renewal !== null) yield* tell(entry, renewal)
+        const reason = yield* Renewal.due(services, key, entry.event)
+        if (reason !== null) {
+          const { fresh: session } = yield* sessions.reset(key, entry.event.source)
+          yield* moved(session)
+          yield* tell(entry, Notice.sessionAutoReset({ reason }))
+        }
         const opening = yield* TurnOpening.open(services, entry)
         switch (opening._tag) {
           case "Opened":
@@ -246,7 +234,8 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
       )
       return Effect.gen(function* () {
         if (!isAtRest() || (yield* services.pause.current) !== null) return yield* alone
-        const renewal = yield* renewed(message.event)
+        // A copy of a message that was here already renews nothing.
+        if ((yield* Renewal.due(services, key, message.event)) !== null) return yield* alone
         const opening = yield* TurnOpening.open(services, message)
         if (opening._tag !== "Opened") return yield* alone
         const written = yield* Effect.onError(
@@ -255,7 +244,6 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         )
         if (written === null) return yield* Effect.as(opening.close, null)
         const { beginning, entry } = written
-        if (renewal !== null) yield* tell(entry, renewal)
         return { entry, begin: start(entry, opening, beginning) }
       }).pipe(
         // Damage among the rows of turns is for the turn to tell of: the event may still be kept.
@@ -580,30 +568,10 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         for (const entry of deferred.splice(0)) yield* onEvent(entry, true)
       })
 
-    /** Says that a turn is alive, or may be stuck, and ends one in which nothing happens any more. Who is asked something is waited for. */
     const attend = (run: Running, now: number) =>
-      Effect.gen(function* () {
-        if (run.stopping || run.spoken || (yield* services.drain.draining) !== null) return
-        const sign = services.progress.of(run.turnId)
-        const idleMillis = now - Math.max(run.startedAt, sign?.at ?? 0)
-        const turn = { runningMillis: now - run.startedAt, idleMillis }
-        const { said, word } = LongTurn.next(settings.notices.longTurn, turn, run.said)
-        if (word === null) return void (run.said = said)
-        if ((yield* services.approvals.open(key)).length > 0) return
-        run.said = said
-        const about = {
-          minutes: Math.round((word === "heartbeat" ? turn.runningMillis : idleMillis) / 60_000),
-          doing: sign?.doing ?? null
-        }
-        const notice = {
-          heartbeat: Notice.runHeartbeat,
-          stalled: Notice.runStalled,
-          warning: Notice.runInactiveWarning,
-          end: Notice.runInactiveKilled
-        }[word](about)
-        yield* tellOf(run.entry, `${run.turnId}:${turn.runningMillis}`, notice)
-        if (word === "end") yield* interrupt(run)
-      })
+      Effect.flatMap(LongTurnWatch.look({ ...services, tellOf }, key, run, now), (over) =>
+        over ? interrupt(run) : Effect.void
+      )
 
     const handle = (mail: Mail): Effect.Effect<void, StateError | NothingToAnswer> => {
       switch (mail._tag) {

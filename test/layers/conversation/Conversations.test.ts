@@ -108,6 +108,37 @@ describe("a conversation", () => {
     }).pipe(Effect.provide(Testing.gateway({ model: echo })))
   )
 
+  it.scopedLive(
+    "begins anew after the owner's time for a message that is new, and not for a copy of one it knows",
+    () =>
+      Effect.gen(function* () {
+        yield* say({ text: "once", messageId: "77" })
+        yield* heard("you said: once")
+        yield* eventStates("answered")
+        const database = yield* Database
+        yield* database.write(
+          "test",
+          Effect.flatMap(Transaction, (client) =>
+            Effect.asVoid(client.unsafe("UPDATE sessions SET last_activity_at = 1000"))
+          ),
+          "transcript"
+        )
+        expect(yield* say({ text: "once", messageId: "77" })).toEqual({ _tag: "Duplicate" })
+        expect(yield* rows("SELECT id FROM sessions")).toHaveLength(1)
+        yield* say("and on")
+        yield* heard("This is a new conversation: nobody had written for")
+        yield* heard("you said: and on")
+        expect(yield* rows("SELECT id FROM sessions")).toHaveLength(2)
+      }).pipe(
+        Effect.provide(
+          Testing.gateway({
+            model: echo,
+            settings: { conversation: { reset: { mode: "idle", idleMinutes: 60, atHour: 4 } } }
+          })
+        )
+      )
+  )
+
   it.scopedLive("never sends a slash command to the model, known or not", () =>
     Effect.gen(function* () {
       for (const text of ["/help", "/status", "/whoami", "/frobnicate", "/title", "/sessions"]) yield* say(text)
