@@ -46,7 +46,7 @@ describe("the database of a home", () => {
     expect(before.length).toBeGreaterThan(1)
     const copied = json(await run(["backup", "--json", "--home", directory]), Copied)
     expect(copied.messages).toBe(before.length)
-    expect(path.dirname(copied.file)).toBe(path.join(directory, "backups"))
+    expect(path.dirname(path.dirname(copied.file))).toBe(path.join(directory, "backups"))
     await run(["chat", "-q", "and again", "--home", directory])
     expect(texts(directory).length).toBeGreaterThan(before.length)
 

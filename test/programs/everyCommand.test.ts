@@ -13,7 +13,7 @@ import { fresh } from "../../build/fresh.mjs"
 import { commands } from "../../src/programs/commands.js"
 import * as Help from "../../src/programs/commands/help.js"
 import { call, type Said } from "./support/inProcess.js"
-import { asked, offered } from "./support/state.js"
+import { asked, offered, undelivered } from "./support/state.js"
 
 let home = ""
 let machine = ""
@@ -255,17 +255,24 @@ const cases: { readonly [command: string]: Case } = {
   status: { right: [], says: /No gateway runs/, wrong: ["--deep"], complains: /--deep/, fails: 2 },
   doctor: { right: [], says: /ok +database: whole/, wrong: ["--mend"], complains: /--mend/, fails: 2 },
   backup: {
-    right: [() => path.join(home, "copy.db")],
+    right: [() => path.join(home, "copy")],
     says: /read it through/,
-    wrong: [() => path.join(home, "copy.db")],
-    complains: /copy\.db/,
+    wrong: [() => path.join(home, "copy")],
+    complains: /copy is there already/,
     fails: 1
   },
   restore: {
-    right: [() => path.join(home, "copy.db")],
+    right: [() => path.join(home, "copy"), "--replace"],
     says: /Restored/,
-    wrong: [() => path.join(home, "no.db")],
-    complains: /no\.db/,
+    wrong: [() => path.join(home, "copy")],
+    complains: /state\.db.*--replace/,
+    fails: 1
+  },
+  "deliveries retry": {
+    right: [() => undelivered(home)],
+    says: /pending \(dlv_.*telegram/,
+    wrong: ["dlv_none"],
+    complains: /no delivery dlv_none/,
     fails: 1
   },
   "sessions delete": { right: [session], says: /Deleted/, wrong: ["nobody"], complains: /nobody/, fails: 1 },

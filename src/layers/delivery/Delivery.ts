@@ -11,6 +11,7 @@ import * as Notice from "../../services/delivery/Notice.js"
 import type { MediaFile } from "../../services/delivery/Media.js"
 import { MediaFiles } from "../../services/delivery/MediaFiles.js"
 import { DeliveryRow, type NewDelivery, Outbox } from "../../services/delivery/Outbox.js"
+import * as Resend from "../../services/delivery/Resend.js"
 import { Redactor } from "../../services/delivery/Redactor.js"
 import { split } from "../../services/delivery/Splitter.js"
 import type { Activity } from "../../services/operation/Activity.js"
@@ -143,6 +144,18 @@ const make = Effect.gen(function* () {
       return yield* courier.dispatch(rows, outgoing.buttons ?? [], undefined)
     })
 
+  const resend = (id: string) =>
+    Effect.gen(function* () {
+      const row = yield* outbox.get(id)
+      if (row === null) return yield* new Resend.DeliveryNotFound({ id })
+      const detail = Resend.refusal(row, yield* outbox.ofCause(row.cause.kind, row.cause.id))
+      if (detail !== null) return yield* new Resend.ResendRefused({ id, detail })
+      const copy = Resend.copyOf(row, "sending", row.state === "unknown")
+      // Two who ask at once are given the same row, which is sent once.
+      const rows = yield* database.write("delivery.resend", ledger.insert([copy]))
+      return yield* courier.dispatch(rows, [], undefined)
+    })
+
   const stream = (outgoing: Omit<Outgoing, "text" | "transcriptId">) =>
     Effect.gen(function* () {
       const adapter = yield* registry.get(outgoing.address.platform)
@@ -198,6 +211,7 @@ const make = Effect.gen(function* () {
     prepare,
     dispatch: (rows, buttons, along) => courier.dispatch(rows, buttons ?? [], along),
     deliver: Effect.fn("Delivery.deliver")(deliver),
+    resend: Effect.fn("Delivery.resend")(resend),
     stream,
     finishStream: Effect.fn("Delivery.finishStream")(finishStream),
     typing,

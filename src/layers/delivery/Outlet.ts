@@ -3,10 +3,16 @@ import { Effect } from "effect"
 import { ChannelDirectory } from "../../services/adapter/ChannelDirectory.js"
 import { deliveryView, type SendResult, type TargetView, targetViews } from "../../services/api/Deliveries.js"
 import * as Deliver from "../../services/delivery/Deliver.js"
-import { Delivery } from "../../services/delivery/Delivery.js"
+import { type Delivered, Delivery } from "../../services/delivery/Delivery.js"
 import { HomeChannels } from "../../services/delivery/HomeChannels.js"
 import { offeredChats, TargetResolver } from "../../services/delivery/TargetResolver.js"
 import { Ids } from "../../services/operation/Ids.js"
+
+/** As the API answers it; null where nothing was there to send. */
+const resultOf = ({ deliveries, ok, problem }: Delivered): typeof SendResult.Type | null => {
+  const [first, ...rest] = deliveries.map(deliveryView)
+  return first === undefined ? null : { delivery: first, deliveries: [first, ...rest], ok, problem }
+}
 
 export const make = Effect.gen(function* () {
   const resolver = yield* TargetResolver
@@ -20,7 +26,7 @@ export const make = Effect.gen(function* () {
     send: (target: string, text: string) =>
       Effect.gen(function* () {
         const resolved = yield* resolver.resolve(target)
-        const { deliveries, ok, problem } = yield* delivery.deliver({
+        const sent = yield* delivery.deliver({
           cause: { kind: "send_message", id: yield* ids.next("call") },
           address: resolved.address,
           text,
@@ -28,10 +34,15 @@ export const make = Effect.gen(function* () {
           transcriptId: null,
           replyToPerson: false
         })
-        const [first, ...rest] = deliveries.map(deliveryView)
-        if (first === undefined) return problem ?? "the message had nothing in it to send"
-        return { delivery: first, deliveries: [first, ...rest], ok, problem } satisfies typeof SendResult.Type
+        return resultOf(sent) ?? sent.problem ?? "the message had nothing in it to send"
       }),
+    /** One more time what failed or is in doubt. */
+    resend: (id: string) =>
+      Effect.flatMap(delivery.resend(id), (sent) =>
+        Effect.fromNullable(resultOf(sent)).pipe(
+          Effect.orElse(() => Effect.dieMessage(`delivery ${id} was sent again without a row`))
+        )
+      ),
     /** Home channels, the chats that this home has met, and its Bot Chat where there is one. */
     targets: Effect.gen(function* () {
       const offered = yield* resolver.choices

@@ -1,8 +1,8 @@
 /** What an earlier process left unsettled (decision 22): it is in doubt, and only a reply to a person is sent once more, marked. */
 import { Clock, Effect } from "effect"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
-import * as Notice from "../../services/delivery/Notice.js"
 import { type DeliveryRow, type NewDelivery, Outbox } from "../../services/delivery/Outbox.js"
+import * as Resend from "../../services/delivery/Resend.js"
 import { Database, type Step } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
 import type { Ending, Ledger } from "./Ledger.js"
@@ -21,23 +21,8 @@ const doubtfulSize = 1_000
 
 const stopped = "the gateway stopped while it was being sent"
 
-/** The marked copy; its place in the story is `resendOf`. */
-const copyOf = (row: DeliveryRow): NewDelivery => ({
-  cause: row.cause,
-  address: row.address,
-  text: `${Notice.replyRecovered().text}\n\n${row.text}`.trimEnd(),
-  ...(row.media.length === 0 ? {} : { media: row.media }),
-  part: row.part,
-  parts: row.parts,
-  transcriptId: row.transcriptId,
-  via: row.via,
-  state: "pending",
-  replyToPerson: row.replyToPerson,
-  resendOf: row.id,
-  turnId: row.turnId,
-  sessionKey: row.sessionKey,
-  isCron: row.isCron
-})
+/** What was in doubt may have arrived: its copy says so. */
+const copyOf = (row: DeliveryRow): NewDelivery => Resend.copyOf(row, "pending", true)
 
 /** A copy is made once, of a reply to a person, while it is fresh. */
 const deservesCopy = (row: DeliveryRow, now: number): boolean =>

@@ -2,7 +2,7 @@ import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import { Effect } from "effect"
 import { Api } from "../../services/api/Api.js"
-import { badGateway, badRequest, notFound } from "../../services/api/ApiError.js"
+import { badGateway, badRequest, forbidden, notFound } from "../../services/api/ApiError.js"
 import { Caller } from "../../services/api/Caller.js"
 import { deliveryView } from "../../services/api/Deliveries.js"
 import { Explain } from "../../services/delivery/Explain.js"
@@ -69,6 +69,15 @@ export const layer = HttpApiBuilder.group(Api, "deliveries", (handlers) =>
           Effect.flatMap(outbox.get(path.id), (row) =>
             row === null ? Effect.fail(notFound(`there is no delivery ${path.id}`)) : Effect.succeed(deliveryView(row))
           )
+        )
+      )
+      .handle("retry", ({ path }) =>
+        answered(
+          Effect.gen(function* () {
+            if ((yield* Caller).insideTurn)
+              return yield* Effect.fail(forbidden("owner_only", "sending a message once more is for the owner"))
+            return yield* outlet.resend(path.id)
+          })
         )
       )
       .handle("file", ({ path }) => answered(file(path.id, path.index)))

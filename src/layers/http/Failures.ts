@@ -6,6 +6,7 @@ import type { NothingToAnswer } from "../../services/approval/Approval.js"
 import * as Errors from "../../services/api/ApiError.js"
 import { ApiError, type Issue } from "../../services/api/ApiError.js"
 import type { PairingRefused } from "../../services/conversation/Pairing.js"
+import type { DeliveryNotFound, ResendRefused } from "../../services/delivery/Resend.js"
 import type { TargetError } from "../../services/delivery/TargetResolver.js"
 import type { Draining } from "../../services/operation/Drain.js"
 import type { SessionNotFound, TitleTaken } from "../../services/session/SessionStore.js"
@@ -17,12 +18,14 @@ import type { StateError } from "../../services/state/StateError.js"
 /** What the services behind the handlers say no with. */
 export type Known =
   | ApiError
+  | DeliveryNotFound
   | Draining
   | IncidentNotFound
   | JobError
   | NotepadFull
   | NothingToAnswer
   | PairingRefused
+  | ResendRefused
   | SessionNotFound
   | StateError
   | TargetError
@@ -40,8 +43,10 @@ export const ofKnown = (error: Known): ApiError => {
     case "NothingToAnswer":
     case "IncidentNotFound":
     case "JobNotFound":
+    case "DeliveryNotFound":
       return new ApiError({ status: 404, code, message })
     case "TitleTaken":
+    case "ResendRefused":
     case "JobAmbiguous":
     case "JobNameTaken":
     case "JobNotReady":

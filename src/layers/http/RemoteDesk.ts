@@ -46,6 +46,7 @@ export const layer = (options: Client.Options): Layer.Layer<Desk, never, HttpCli
           list: ({ limit, state }) =>
             asked(client.deliveries.list({ urlParams: { limit, ...(state === undefined ? {} : { state }) } })),
           get: (id) => asked(client.deliveries.get({ path: { id } })),
+          resend: (id) => asked(client.deliveries.retry({ path: { id } })),
           explain: (id) => asked(client.deliveries.explain({ path: { id } })),
           targets: asked(client.deliveries.targets({})),
           send: (target, text) => asked(client.deliveries.send({ payload: { target, text } }))

@@ -120,6 +120,7 @@ const make = Effect.gen(function* () {
             ? Effect.fail(new Refused({ code: "not_found", text: `there is no delivery ${id}` }))
             : Effect.succeed(deliveryView(row))
         ),
+      resend: (id) => refused(outlet.resend(id)),
       explain: (id) => refused(explain.story(id)),
       targets: outlet.targets,
       send: (target, text) =>

@@ -9,6 +9,8 @@ import { desk } from "./desk.js"
 import * as Listed from "./listed.js"
 import { limit } from "./options.js"
 import { answer, brief, moment, plain, table } from "./output.js"
+import { ownerOnly } from "./ownerOnly.js"
+import { outcome } from "./sent.js"
 
 const place = ({ platform, chatId, threadId }: DeliveryView): string =>
   threadId === null ? `${platform}:${chatId}` : `${platform}:${chatId}:${threadId}`
@@ -46,7 +48,20 @@ const show = Command.make("show", { id: Args.text({ name: "ID" }) }, ({ id }) =>
   })
 ).pipe(Command.withDescription("One delivery in full."), Command.provide(desk))
 
+const retry = Command.make("retry", { id: Args.text({ name: "ID" }) }, ({ id }) =>
+  Effect.gen(function* () {
+    yield* ownerOnly("deliveries retry")
+    const { deliveries } = yield* Desk
+    yield* outcome(yield* deliveries.resend(id))
+  })
+).pipe(
+  Command.withDescription(
+    "Sends once more what failed or is in doubt (`unknown`), as a new message; one in doubt says that it may be there already. Each has one such copy."
+  ),
+  Command.provide(desk)
+)
+
 export const command = Command.make("deliveries").pipe(
   Command.withDescription("The outbox: every message out, and what became of it."),
-  Command.withSubcommands([list, show])
+  Command.withSubcommands([list, show, retry])
 )

@@ -1,36 +1,94 @@
 import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"
-import { Effect, Schema } from "effect"
+import * as Options from "@effect/cli/Options"
+import * as FileSystem from "@effect/platform/FileSystem"
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import { Effect, Layer, Schema } from "effect"
 import path from "node:path"
 import process from "node:process"
+import * as HomeCopyLayer from "../../layers/node/HomeCopy.js"
+import { HomeCopy, type Manifest } from "../../services/operation/HomeCopy.js"
 import { Care, Copied, Restore } from "../../services/state/Care.js"
 import { care } from "../care.js"
 import { megabytes } from "./backup.js"
 import * as database from "./database.js"
+import { failed } from "./failure.js"
+import { Invocation } from "./invocation.js"
 import { answer } from "./output.js"
 import { ownerOnly } from "./ownerOnly.js"
 
-const from = Args.text({ name: "FILE" }).pipe(Args.withDescription("A file that `hermes backup` made."))
+const from = Args.text({ name: "BACKUP" }).pipe(
+  Args.withDescription("A folder that `hermes backup` made; or the `state.db` in one, for what was said alone.")
+)
 
-const Restored = Schema.Struct({ ...Copied.fields, from: Schema.String, kept: Schema.String })
+const replace = Options.boolean("replace").pipe(
+  Options.withDescription("Also where the home has files of its own that differ; they are kept.")
+)
 
-export const command = Command.make("restore", { from }, ({ from }) =>
+const Restored = Schema.Struct({
+  ...Copied.fields,
+  from: Schema.String,
+  /** Null where nothing was there before. */
+  kept: Schema.NullOr(Schema.String),
+  files: Schema.Array(Schema.String)
+})
+
+/** The files of a backup of a whole home, read through; null for a database alone. */
+const manifestOf = (source: string) =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    if (!(yield* fs.exists(source))) return yield* failed(`there is no ${source}`)
+    const { type } = yield* fs.stat(source)
+    return type === "Directory" ? yield* Effect.flatMap(HomeCopy, (copies) => copies.verify(source)) : null
+  })
+
+/** A home that has something to lose is changed only when that was asked for. */
+const careful = (home: string, manifest: Manifest, mayReplace: boolean) =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    const differing = yield* Effect.flatMap(HomeCopy, (copies) => copies.differing(home, manifest))
+    const hasDatabase = yield* fs.exists(path.join(home, "state.db"))
+    const lost = hasDatabase ? ["state.db", ...differing] : differing
+    if (lost.length > 0 && !mayReplace)
+      return yield* failed(
+        `${home} has a ${lost.slice(0, 5).join(", ")}${lost.length > 5 ? ` and ${lost.length - 5} more` : ""} of its own; \`--replace\` puts the backup in their place and keeps them`
+      )
+  })
+
+export const command = Command.make("restore", { from, replace }, ({ from, replace }) =>
   Effect.gen(function* () {
     yield* ownerOnly("restore")
-    const file = yield* database.file
-    const kept = yield* database.keeping("restore")
+    const { home } = yield* Invocation
+    const [file, kept, fs] = yield* Effect.all([database.file, database.keeping("restore"), FileSystem.FileSystem])
+    const [worker, copies] = yield* Effect.all([Care, HomeCopy])
     const source = path.resolve(process.cwd(), from)
-    const copied = yield* Effect.flatMap(Care, (worker) =>
-      database.withHome(worker.run(new Restore({ file, from: source, kept })))
+    const manifest = yield* manifestOf(source)
+    if (manifest !== null) yield* careful(home, manifest, replace)
+    yield* fs.makeDirectory(home, { recursive: true, mode: 0o700 })
+    const copied = yield* database.withHome(
+      Effect.gen(function* () {
+        const database = manifest === null ? source : path.join(source, "state.db")
+        const done = yield* worker.run(new Restore({ file, from: database, kept }))
+        if (manifest !== null) yield* copies.put(source, home, manifest, kept)
+        return done
+      })
     )
-    yield* answer(Restored, { ...copied, from: source, kept }, ({ bytes, kept, messages, sessions }) => [
-      `Restored ${sessions} conversations with ${messages} messages (${megabytes(bytes)}) from ${source}.`,
-      `What was there before is kept in ${kept}.`
-    ])
+    const files = manifest === null ? [] : manifest.files.map((one) => one.path)
+    const hadAny = (yield* fs.readDirectory(kept)).length > 0
+    if (!hadAny) yield* fs.remove(kept, { recursive: true })
+    yield* answer(
+      Restored,
+      { ...copied, from: source, kept: hadAny ? kept : null, files },
+      ({ bytes, files, kept, messages, sessions }) => [
+        `Restored ${sessions} conversations with ${messages} messages (${megabytes(bytes)})${files.length === 0 ? "" : ` and ${files.length} files`} from ${source}.`,
+        ...(files.includes(".env") ? ["The keys in .env are those of the backup; only you can read it."] : []),
+        ...(kept !== null ? [`What was there before is kept in ${kept}.`] : [])
+      ]
+    )
   })
 ).pipe(
   Command.withDescription(
-    "Puts a backup in the place of the database, while no gateway runs; the present one is kept."
+    "Puts a backup into the home, while no gateway runs. Refuses where that would replace something, unless told to; the present files are kept."
   ),
-  Command.provide(care)
+  Command.provide(Layer.mergeAll(care, HomeCopyLayer.layer, NodeFileSystem.layer))
 )

@@ -8,8 +8,8 @@ import { TargetView } from "../../services/api/Deliveries.js"
 import { Desk } from "../../services/operation/Desk.js"
 import { desk } from "./desk.js"
 import { failed, usage } from "./failure.js"
-import * as Listed from "./listed.js"
-import { answer, moment, table } from "./output.js"
+import { answer, table } from "./output.js"
+import { outcome } from "./sent.js"
 
 /** As much as the API takes. */
 const longest = 10_000_000
@@ -18,8 +18,6 @@ const stdin = NodeStream.toString(() => process.stdin, {
   onFailure: (error) => failed(`stdin cannot be read: ${error instanceof Error ? error.message : String(error)}`),
   maxBytes: longest
 }).pipe(Effect.map((text) => text.replace(/\n$/, "")))
-
-const Sent = Schema.Struct({ delivery: Listed.Delivery })
 
 const list = Effect.gen(function* () {
   const { deliveries } = yield* Desk
@@ -33,26 +31,7 @@ const list = Effect.gen(function* () {
 })
 
 const send = (target: string, text: string) =>
-  Effect.gen(function* () {
-    const { deliveries } = yield* Desk
-    const sent = yield* deliveries.send(target, text)
-    yield* answer(Sent, sent, ({ delivery }) => [
-      delivery.state === "sent"
-        ? `Sent (${delivery.id}).`
-        : `${delivery.state} (${delivery.id})${delivery.reason === null ? "" : `: ${delivery.reason}`}`,
-      ...(delivery.state === "pending"
-        ? [
-            sent.delivery.nextAttemptAt === null
-              ? `It is tried again as soon as ${delivery.platform} is there.`
-              : `It is tried again at ${moment(sent.delivery.nextAttemptAt)} or soon after.`
-          ]
-        : [])
-    ])
-    if (!sent.ok)
-      return yield* failed(
-        sent.problem ?? `the message was not sent; see \`hermes deliveries show ${sent.delivery.id}\``
-      )
-  })
+  Effect.flatMap(Desk, ({ deliveries }) => Effect.flatMap(deliveries.send(target, text), outcome))
 
 export const command = Command.make(
   "send",

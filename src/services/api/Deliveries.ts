@@ -9,7 +9,7 @@ import { Story } from "../delivery/Explain.js"
 import { MediaKind } from "../delivery/Media.js"
 import { CauseKind, type DeliveryRow, DeliveryState, Via } from "../delivery/Outbox.js"
 import { Instant } from "../operation/Instant.js"
-import { BadGateway, NotFound } from "./ApiError.js"
+import { BadGateway, Conflict, Forbidden, NotFound } from "./ApiError.js"
 import { Authentication } from "./Caller.js"
 import { Limit, PathText } from "./Parameters.js"
 
@@ -150,6 +150,15 @@ export const Deliveries = HttpApiGroup.make("deliveries")
       .setPath(Schema.Struct({ id: PathText }))
       .addSuccess(DeliveryView)
       .addError(NotFound)
+  )
+  .add(
+    HttpApiEndpoint.post("retry", "/api/deliveries/:id/retry")
+      .annotate(OpenApi.Summary, "Sends once more, as a new message, what failed or is in doubt; once each")
+      .setPath(Schema.Struct({ id: PathText }))
+      .addSuccess(SendResult)
+      .addError(NotFound)
+      .addError(Conflict)
+      .addError(Forbidden)
   )
   .add(
     HttpApiEndpoint.get("file", "/api/deliveries/:id/files/:index")

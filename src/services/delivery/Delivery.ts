@@ -3,6 +3,7 @@ import type { Address } from "../../fibers/DeliveryOrigin.js"
 import type { Button } from "../adapter/Adapter.js"
 import type { Step } from "../state/Database.js"
 import type { StateError } from "../state/StateError.js"
+import type { DeliveryNotFound, ResendRefused } from "./Resend.js"
 import type { CauseKind, DeliveryRow, Via } from "./Outbox.js"
 
 export interface Outgoing {
@@ -63,6 +64,12 @@ export class Delivery extends Context.Tag("hermes/delivery/Delivery")<
     ) => Effect.Effect<Delivered, StateError>
     /** Rows, send and settle in one, for what has no transaction of its own. */
     readonly deliver: (outgoing: Outgoing) => Effect.Effect<Delivered, StateError>
+    /**
+     * Sends a failed message, or one in doubt, once more as a row of its own (decision 22); one in doubt says that it may
+     * be there already. A message has one such copy. Fails with `DeliveryNotFound` where there is no such row and with
+     * `ResendRefused` where it has arrived, still waits, was kept back or had its copy.
+     */
+    readonly resend: (id: string) => Effect.Effect<Delivered, DeliveryNotFound | ResendRefused | StateError>
     /** Opens a growing reply of the current turn; null where the surface cannot edit. */
     readonly stream: (outgoing: Omit<Outgoing, "text" | "transcriptId">) => Effect.Effect<ReplyStream | null>
     /** Makes a streamed message the final one: an edit if the text differs, further parts as messages. */

@@ -86,6 +86,8 @@ export class Desk extends Context.Tag("hermes/operation/Desk")<
         readonly state?: DeliveryState
       }) => Effect.Effect<ReadonlyArray<DeliveryView>, DeskError>
       readonly get: (id: string) => Effect.Effect<DeliveryView, DeskError>
+      /** Sends once more, marked, what failed or is in doubt (decision 22). */
+      readonly resend: (id: string) => Effect.Effect<typeof SendResult.Type, DeskError>
       /** The story of a delivery, turn, run, approval or message. */
       readonly explain: (id: string) => Effect.Effect<Story, DeskError>
       readonly targets: Effect.Effect<ReadonlyArray<TargetView>, DeskError>

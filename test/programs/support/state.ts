@@ -4,16 +4,19 @@ import path from "node:path"
 import * as Ids from "../../../src/layers/node/Ids.js"
 import * as ApprovalStoreLayer from "../../../src/layers/sqlite/ApprovalStore.js"
 import * as DatabaseLayer from "../../../src/layers/sqlite/Database.js"
+import * as OutboxLayer from "../../../src/layers/sqlite/Outbox.js"
 import * as PairingLayer from "../../../src/layers/sqlite/Pairing.js"
 import * as TurnStoreLayer from "../../../src/layers/sqlite/TurnStore.js"
+import * as DeliveryOrigin from "../../../src/fibers/DeliveryOrigin.js"
 import { ApprovalRow } from "../../../src/services/approval/Approval.js"
 import { ApprovalStore } from "../../../src/services/approval/ApprovalStore.js"
 import { TurnStore } from "../../../src/services/conversation/TurnStore.js"
+import { Outbox } from "../../../src/services/delivery/Outbox.js"
 import { Pairing } from "../../../src/services/conversation/Pairing.js"
 import { Database } from "../../../src/services/state/Database.js"
 
 const stores = (home: string) =>
-  Layer.mergeAll(ApprovalStoreLayer.layer, PairingLayer.layer, TurnStoreLayer.layer).pipe(
+  Layer.mergeAll(ApprovalStoreLayer.layer, OutboxLayer.layer, PairingLayer.layer, TurnStoreLayer.layer).pipe(
     Layer.provideMerge(Layer.merge(DatabaseLayer.layer({ file: path.join(home, "state.db") }), Ids.layer))
   )
 
@@ -58,6 +61,41 @@ export const asked = (home: string, id: string): Promise<void> =>
             by: null
           })
         )
+      )
+    })
+  )
+
+/** A message that its platform refused; its id. */
+export const undelivered = (home: string): Promise<string> =>
+  within(
+    home,
+    Effect.gen(function* () {
+      const database = yield* Database
+      const outbox = yield* Outbox
+      return yield* database.write(
+        "test.undelivered",
+        Effect.gen(function* () {
+          const [row] = yield* outbox.insert([
+            {
+              cause: { kind: "command", id: "call_refused" },
+              address: DeliveryOrigin.address({ platform: "telegram", chatId: "7" }),
+              text: "the tea is ready",
+              part: 1,
+              parts: 1,
+              transcriptId: null,
+              via: "explicit",
+              state: "sending",
+              replyToPerson: false,
+              resendOf: null,
+              turnId: null,
+              sessionKey: null,
+              isCron: false
+            }
+          ])
+          const id = row?.id ?? "none"
+          yield* outbox.settle(id, { state: "failed", reason: "telegram refused the message (forbidden): blocked" })
+          return id
+        })
       )
     })
   )

@@ -1,0 +1,29 @@
+/** What became of a message that a command has sent out. */
+import { Effect, Schema } from "effect"
+import type { SendResult } from "../../services/api/Deliveries.js"
+import { failed } from "./failure.js"
+import * as Listed from "./listed.js"
+import { answer, moment } from "./output.js"
+
+const Sent = Schema.Struct({ delivery: Listed.Delivery })
+
+/** Says it; fails when the message neither arrived nor goes out later by itself. */
+export const outcome = (sent: typeof SendResult.Type) =>
+  Effect.gen(function* () {
+    yield* answer(Sent, sent, ({ delivery }) => [
+      delivery.state === "sent"
+        ? `Sent (${delivery.id}).`
+        : `${delivery.state} (${delivery.id})${delivery.reason === null ? "" : `: ${delivery.reason}`}`,
+      ...(delivery.state === "pending"
+        ? [
+            sent.delivery.nextAttemptAt === null
+              ? `It is tried again as soon as ${delivery.platform} is there.`
+              : `It is tried again at ${moment(sent.delivery.nextAttemptAt)} or soon after.`
+          ]
+        : [])
+    ])
+    if (!sent.ok)
+      return yield* failed(
+        sent.problem ?? `the message was not sent; see \`hermes deliveries show ${sent.delivery.id}\``
+      )
+  })
