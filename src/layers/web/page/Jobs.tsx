@@ -159,7 +159,11 @@ export const Jobs = (props: {
             onSave={save}
             onCancel={() => setEditing(null)}
           />
-        ) : job === null ? null : (
+        ) : job === null ? (
+          jobs === null || jobs.length === 0 ? null : (
+            <p class="quiet">Choose a job to read what it does, when it runs next, and how its runs went.</p>
+          )
+        ) : (
           <>
             <h2 tabIndex={-1} ref={heading}>
               {job.name}
