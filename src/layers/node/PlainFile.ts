@@ -57,6 +57,28 @@ export const open = (file: string): Effect.Effect<PlainFile, PlatformError, Scop
     return { info, next }
   })
 
+const smallOf = async (file: string): Promise<Uint8Array | null> => {
+  const handle = await openFile(file, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
+  try {
+    const info = await handle.stat()
+    if (!info.isFile() || info.nlink > 1 || info.size === 0 || info.size >= chunkBytes) return null
+    const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(info.size + 1), 0, info.size + 1)
+    return bytesRead === info.size ? buffer.subarray(0, bytesRead) : null
+  } finally {
+    await handle.close()
+  }
+}
+
+/**
+ * The bytes of a small regular file of one name, in the fewest steps; null for any other, which `open` may still read:
+ * one that is empty by its size may be the kernel's.
+ */
+export const small = (file: string): Effect.Effect<Uint8Array | null> =>
+  Effect.orElseSucceed(
+    Effect.tryPromise(() => smallOf(file)),
+    () => null
+  )
+
 /** All bytes that are left; null when they are more than `most`, of which no more is read than it takes to see it. */
 export const rest = (file: PlainFile, most: number): Effect.Effect<Uint8Array | null, PlatformError> =>
   Effect.gen(function* () {

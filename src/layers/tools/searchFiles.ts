@@ -58,8 +58,12 @@ interface Result {
   readonly stopped: boolean
 }
 
-/** The text of a file that is searched; null for a binary, large or unreadable one, and for a secret under another name. */
-const textOf = (paths: AgentPath.AgentPaths, file: string): Effect.Effect<string | null> =>
+const decoded = (bytes: Uint8Array): string | null =>
+  bytes.subarray(0, 8_192).includes(0)
+    ? null
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8").replaceAll("\r\n", "\n")
+
+const slowly = (paths: AgentPath.AgentPaths, file: string): Effect.Effect<string | null> =>
   Effect.gen(function* () {
     const opened = yield* PlainFile.open(file)
     if (opened.info.size > largestFile) return null
@@ -68,12 +72,16 @@ const textOf = (paths: AgentPath.AgentPaths, file: string): Effect.Effect<string
       if (verdict.verdict === "never") return null
     }
     const bytes = yield* PlainFile.rest(opened, largestFile)
-    return bytes === null || bytes.subarray(0, 8_192).includes(0)
-      ? null
-      : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8").replaceAll("\r\n", "\n")
+    return bytes === null ? null : decoded(bytes)
   }).pipe(
     Effect.scoped,
     Effect.orElseSucceed(() => null)
+  )
+
+/** The text of a file that is searched; null for a binary, large or unreadable one, and for a secret under another name. */
+const textOf = (paths: AgentPath.AgentPaths, file: string): Effect.Effect<string | null> =>
+  Effect.flatMap(PlainFile.small(file), (bytes) =>
+    bytes === null ? slowly(paths, file) : Effect.succeed(decoded(bytes))
   )
 
 /** The lines of `files` that match, at most `wanted`. */

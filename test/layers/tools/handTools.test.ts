@@ -49,32 +49,35 @@ writeFileSync(
   Array.from({ length: 1_200 }, (_, index) => `line ${index + 1}`).join("\n")
 )
 
-const base = Layer.mergeAll(
-  settingsLayer(agent, { terminal: { ...settings(agent).terminal, workingDirectory: project, timeoutSeconds: 20 } }),
-  ambient({ HOME: person }),
-  files,
-  ids,
-  redactor
-)
-
-const layer = Layer.mergeAll(
-  terminalTool.layer,
-  readFileTool.layer,
-  writeFileTool.layer,
-  patchTool.layer,
-  searchFilesTool.layer
-).pipe(
-  Layer.provideMerge(
-    Layer.mergeAll(
-      ToolRegistryLayer.layer,
-      Layer.provide(ShellLayer.layer, base),
-      Layer.mock(Processes, {}),
-      Layer.provide(CommandJudgeLayer.layer, base),
-      desk,
-      base
+const handsIn = (environment: Record<string, string>) => {
+  const base = Layer.mergeAll(
+    settingsLayer(agent, { terminal: { ...settings(agent).terminal, workingDirectory: project, timeoutSeconds: 20 } }),
+    ambient({ HOME: person, ...environment }),
+    files,
+    ids,
+    redactor
+  )
+  return Layer.mergeAll(
+    terminalTool.layer,
+    readFileTool.layer,
+    writeFileTool.layer,
+    patchTool.layer,
+    searchFilesTool.layer
+  ).pipe(
+    Layer.provideMerge(
+      Layer.mergeAll(
+        ToolRegistryLayer.layer,
+        Layer.provide(ShellLayer.layer, base),
+        Layer.mock(Processes, {}),
+        Layer.provide(CommandJudgeLayer.layer, base),
+        desk,
+        base
+      )
     )
   )
-)
+}
+
+const layer = handsIn({})
 
 describe("terminal", () => {
   it.live("runs what only reads at once, in the working directory", () =>
@@ -336,6 +339,33 @@ describe("search_files", () => {
   ] as const)
     writeFileSync(path.join(place, file), text)
   symlinkSync(agent, path.join(place, "c", "home"))
+
+  it.live("finds the same with ripgrep as without, in small, large, empty and linked files", () =>
+    Effect.gen(function* () {
+      const tree = path.join(person, "both")
+      mkdirSync(tree)
+      for (const bytes of [0, 1, 65_534, 65_535, 65_536, 200_000])
+        writeFileSync(path.join(tree, `${bytes}.txt`), `${"x\n".repeat(bytes / 2)}needle\n`.slice(-bytes || Infinity))
+      writeFileSync(path.join(tree, "empty"), "")
+      linkSync(path.join(agent, ".env"), path.join(tree, "other-name"))
+      linkSync(path.join(tree, "65536.txt"), path.join(tree, "twin.txt"))
+      // What ripgrep saw that need not be read is not counted as left out.
+      const search = Effect.forEach(
+        [
+          { pattern: "needle", path: tree },
+          { pattern: "^needle$", path: tree, limit: 2, offset: 1 },
+          { pattern: "NEEDLE", path: place, ignore_case: true },
+          { pattern: "secret of", path: tree }
+        ],
+        (args) => Effect.map(use("search_files", args), ({ text }) => text.replace(/\n\[\d+ binary, .*\]$/, ""))
+      )
+      const without = yield* Effect.provide(search, handsIn({ PATH: "/nonexistent" }))
+      expect(yield* Effect.provide(search, handsIn({ PATH: process.env["PATH"] ?? "" }))).toEqual(without)
+      expect(without[0]).toContain("twin.txt")
+      expect(without[0]).toContain("65535.txt")
+      expect(without[3]).toContain("no line matches")
+    })
+  )
 
   it.live("finds lines", () =>
     Effect.gen(function* () {
