@@ -1,4 +1,4 @@
-/** Who talks where: six chats on three platforms, two of them with several people. */
+/** Who talks where: eight chats on three platforms, two of them threads, five of them with several people. */
 import { type Person, type Place, profiles } from "../../src/testing/AdapterInMemory.js"
 
 export interface Chat {
@@ -13,13 +13,20 @@ const chat = (platform: keyof typeof profiles, at: "dm" | "group", n: number, pe
   people: people.map((person) => profiles[platform].person(person))
 })
 
+const thread = (platform: keyof typeof profiles, group: number, n: number, people: ReadonlyArray<number>): Chat => ({
+  ...chat(platform, "group", group, people),
+  place: profiles[platform].thread(profiles[platform].group(group), n)
+})
+
 export const chats: ReadonlyArray<Chat> = [
   chat("telegram", "dm", 1, [1]),
   chat("telegram", "group", 2, [1, 2, 3]),
   chat("slack", "dm", 3, [3]),
   chat("slack", "group", 4, [3, 4]),
   chat("discord", "dm", 5, [5]),
-  chat("discord", "group", 6, [5, 6])
+  chat("discord", "group", 6, [5, 6]),
+  thread("telegram", 2, 7, [1, 2]),
+  thread("discord", 6, 8, [5, 6])
 ]
 
 export const chatOf = (n: number): Chat => {

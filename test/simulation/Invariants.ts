@@ -1,7 +1,7 @@
 /** What holds in every world, whatever happens in it: read from its rows and from what its platforms were asked for. */
 import { Effect } from "effect"
 import * as Field from "../../src/fibers/Field.js"
-import { chatOf } from "./Cast.js"
+import { type Chat, chatOf } from "./Cast.js"
 import * as Model from "./Model.js"
 import { numbersIn } from "./Model.js"
 import type { Order, Telling } from "./Telling.js"
@@ -21,12 +21,16 @@ const each = <A>(all: Iterable<A>, wrong: (one: A) => string | null): Wrong =>
     return found === null ? [] : [found]
   })
 
+/** In that chat, and in its thread where it is one. */
+const standsIn = ({ place, platform }: Chat, act: Act): boolean =>
+  act.platform === platform &&
+  act.address.chatId === place.chatId &&
+  (place.threadId === null || place.threadId === place.chatId || act.address.threadId === place.threadId)
+
 /** May what is said for an order stand in that chat? Where it was asked, or where it told the agent to write. */
 const mayStand = (order: Order, act: Act): boolean =>
-  (act.platform === order.chat.platform && act.address.chatId === order.chat.place.chatId) ||
-  (order.verb === "send" &&
-    act.text.includes(`word of #${order.number}`) &&
-    act.address.chatId === chatOf(order.argument).place.chatId)
+  standsIn(order.chat, act) ||
+  (order.verb === "send" && act.text.includes(`word of #${order.number}`) && standsIn(chatOf(order.argument), act))
 
 /** Identity: whatever is sent carries who asked for it, or nobody; never somebody else. */
 const identity = (orders: ReadonlyMap<number, Order>, acts: ReadonlyArray<Act>): Wrong =>
@@ -99,6 +103,8 @@ interface ToldRow {
   readonly user: string | null
   readonly id: number
 }
+
+const saidIn = ({ event }: EventRow): string => /"text":"([^"]*)"/.exec(event)?.[1] ?? ""
 
 /** A turn is its event's author's, and what it wrote down carries that person's numbers. */
 const authors = (telling: Telling, turns: ReadonlyArray<TurnRow>, told: ReadonlyArray<ToldRow>): Wrong => {
@@ -281,7 +287,7 @@ export const open = (world: World): Effect.Effect<Wrong> =>
     world.rows<{ readonly what: string; readonly id: string; readonly state: string }>(
       `SELECT 'event' AS what, id, state FROM inbound_events WHERE state IN ('accepted', 'running')
        UNION ALL SELECT 'turn', id, state FROM turns WHERE ended_at IS NULL
-       UNION ALL SELECT 'delivery', id, state || ' ' || coalesce(reason, '') FROM deliveries WHERE state IN ('pending', 'sending')
+       UNION ALL SELECT 'delivery', id, state || ' ' || coalesce(reason, '') || ': ' || substr(text, 1, 60) FROM deliveries WHERE state IN ('pending', 'sending')
        UNION ALL SELECT 'approval', id, state FROM approvals WHERE state = 'open'
        UNION ALL SELECT 'occurrence', CAST(id AS TEXT), state FROM occurrences WHERE finished_at IS NULL
        UNION ALL SELECT 'helper', id, 'running' FROM delegations WHERE status IS NULL
@@ -291,10 +297,19 @@ export const open = (world: World): Effect.Effect<Wrong> =>
     (rows) => rows.map(({ id, state, what }) => `unsettled: ${what} ${id} is still ${state}`)
   )
 
-/** Each message that was acknowledged is there once and came to its end; what was answered was answered in order. */
+/**
+ * Each message that was acknowledged is there once and came to its end; what was answered was answered in order. Only what
+ * interrupted a turn comes right after it, before what waits.
+ */
 const answered = (telling: Telling, events: ReadonlyArray<EventRow>, told: ReadonlyArray<ToldRow>): Wrong => {
   const byId = new Map(events.map((event) => [event.id, event]))
   const positions = new Map(told.map(({ id, turn }) => [turn, id]))
+  const placeOf = ({ turn }: EventRow): number => (turn === null ? 0 : (positions.get(turn) ?? 0))
+  const interrupts = (event: EventRow): boolean =>
+    events
+      .filter((other) => other.key === event.key && placeOf(other) > 0 && placeOf(other) < placeOf(event))
+      .toSorted((one, other) => placeOf(one) - placeOf(other))
+      .at(-1)?.state === "interrupted"
   const last = new Map<string, EventRow>()
   const messages = new Set<string>()
   return [
@@ -310,12 +325,11 @@ const answered = (telling: Telling, events: ReadonlyArray<EventRow>, told: Reado
       return null
     }),
     ...each(events, (event) => {
-      const at = positions.get(event.turn)
+      if (placeOf(event) === 0) return null
       const before = last.get(event.key)
-      if (event.turn === null || at === undefined) return null
       last.set(event.key, event)
-      return before !== undefined && (positions.get(before.turn) ?? 0) > at && before.turn !== event.turn
-        ? `order: ${event.event.slice(0, 80)} stands before the earlier ${before.event.slice(0, 80)}`
+      return before !== undefined && placeOf(before) > placeOf(event) && !interrupts(event)
+        ? `order: "${saidIn(event)}" of ${event.key} stands before the earlier "${saidIn(before)}"`
         : null
     })
   ]

@@ -39,10 +39,11 @@ const first = (verb: string, number: string, argument: number): Testing.StepInpu
     case "todo":
       return Testing.call("todo", { items: [{ id: number, content: `#${number} item` }] })
     case "send": {
-      const to = chatOf(argument)
+      const { place, platform } = chatOf(argument)
+      const thread = place.threadId === null || place.threadId === place.chatId ? "" : `:${place.threadId}`
       return Testing.call("send_message", {
-        target: `${to.platform}:${to.place.chatId}`,
-        message: `word of #${number} to ${argument % 6}`
+        target: `${platform}:${place.chatId}${thread}`,
+        message: `word of #${number}`
       })
     }
     case "delegate":

@@ -42,6 +42,18 @@ export const plants: Readonly<Record<string, Plant>> = {
     takes: "const entry = pending.shift()",
     puts: "const entry = pending.pop()"
   },
+  "behind-overtakes": {
+    finds: "order",
+    file: "src/layers/conversation/Conversations.ts",
+    takes: "Effect.suspend(() => (actor.arriving === null ?",
+    puts: "Effect.suspend(() => (actor.arriving !== undefined ?"
+  },
+  "answer-is-cut-off": {
+    finds: "unsettled",
+    file: "src/layers/conversation/TurnRun.ts",
+    takes: "Effect.flatMap(begun, (sent) =>",
+    puts: "Effect.flatMap(Effect.interruptible(begun), (sent) =>"
+  },
   "gate-is-open": {
     finds: "approval",
     file: "src/layers/approval/Approvals.ts",

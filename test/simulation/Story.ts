@@ -3,8 +3,8 @@ import { Chance } from "./Chance.js"
 import { chats } from "./Cast.js"
 import { type Verb } from "./Model.js"
 
-/** An adapter's failure: before or after the platform took the message, a flood, silence. */
-export type Trouble = "refused" | "before" | "after" | "flood" | "silent"
+/** An adapter's failure: before or after the platform took the message, a flood, silence, an answer that comes late. */
+export type Trouble = "refused" | "before" | "after" | "flood" | "silent" | "slow" | "slowest"
 
 export type Step =
   /** Somebody orders something. `argument` is what the verb needs. */
@@ -18,6 +18,16 @@ export type Step =
     }
   /** The platform brings an earlier message again. */
   | { readonly _tag: "Again"; readonly number: number }
+  /** Somebody changes an earlier message, and the platform brings it as it now stands. */
+  | { readonly _tag: "Edit"; readonly number: number }
+  /** Messages that come at once: the youngest first, and the first of them twice. */
+  | {
+      readonly _tag: "Burst"
+      readonly number: number
+      readonly chat: number
+      readonly by: number
+      readonly verbs: ReadonlyArray<Verb>
+    }
   | {
       readonly _tag: "Command"
       readonly number: number
@@ -56,6 +66,21 @@ const commands = [
 
 const minute = 60_000
 
+const verb = (chance: Chance): Verb =>
+  chance.weighted<Verb>([
+    [8, "plain"],
+    [6, "slow"],
+    [4, "todo"],
+    [4, "send"],
+    [3, "delegate"],
+    [3, "behind"],
+    [2, "gate"],
+    [4, "job"],
+    [1, "malformed"],
+    [1, "broken"],
+    [2, "long"]
+  ])
+
 const make = (chance: Chance, number: number): Step => {
   const chat = chance.below(chats.length)
   const by = chance.below(3)
@@ -67,23 +92,22 @@ const make = (chance: Chance, number: number): Step => {
         number,
         chat,
         by,
-        verb: chance.weighted<Verb>([
-          [8, "plain"],
-          [6, "slow"],
-          [4, "todo"],
-          [4, "send"],
-          [3, "delegate"],
-          [3, "behind"],
-          [2, "gate"],
-          [4, "job"],
-          [1, "malformed"],
-          [1, "broken"],
-          [2, "long"]
-        ]),
+        verb: verb(chance),
         argument: chance.below(60)
       })
     ],
     [3, () => ({ _tag: "Again", number: chance.below(Math.max(1, number)) })],
+    [2, () => ({ _tag: "Edit", number: chance.below(Math.max(1, number)) })],
+    [
+      4,
+      () => ({
+        _tag: "Burst",
+        number,
+        chat,
+        by,
+        verbs: Array.from({ length: 2 + chance.below(2) }, () => verb(chance))
+      })
+    ],
     [8, () => ({ _tag: "Command", number, chat, by, text: commands[chance.below(commands.length)] ?? "/stop" })],
     [
       6,
@@ -108,7 +132,9 @@ const make = (chance: Chance, number: number): Step => {
           [3, "before"],
           [3, "after"],
           [2, "flood"],
-          [1, "silent"]
+          [1, "silent"],
+          [2, "slow"],
+          [1, "slowest"]
         ]),
         times: 1 + chance.below(3)
       })

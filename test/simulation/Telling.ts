@@ -41,6 +41,10 @@ const faultOf = (trouble: Trouble, platform: string) => {
       return { error: new SendRetryable({ platform, detail: "slow down", retryAfterMillis: 30_000 }), accepted: false }
     case "silent":
       return { error: "never" as const, accepted: false }
+    case "slow":
+      return { error: null, delayMillis: 8_000 }
+    case "slowest":
+      return { error: null, delayMillis: 45_000 }
   }
 }
 
@@ -54,9 +58,10 @@ export class Telling {
     this.world = world
   }
 
-  private say(order: Order): Effect.Effect<void> {
+  /** Not waited for: a message may come while another one is taken in. */
+  private bring(order: Order): Effect.Effect<void> {
     const { chat, messageId, text } = order
-    return Effect.gen(this, function* () {
+    return Effect.suspend(() => {
       const adapter = this.world.adapters[chat.platform]
       const person = chat.people.find(({ id }) => id === order.userId)
       const saying = adapter
@@ -71,10 +76,23 @@ export class Telling {
           ),
           Effect.ignore
         )
-      // Not waited for: a message may come while another one is taken in.
-      yield* this.world.within(Effect.forkDaemon(saying))
-      yield* this.world.settle
+      return Effect.asVoid(this.world.within(Effect.forkDaemon(saying)))
     })
+  }
+
+  private say(order: Order): Effect.Effect<void> {
+    return Effect.zipRight(this.bring(order), this.world.settle)
+  }
+
+  private burst({ by, chat, number, verbs }: Extract<Step, { readonly _tag: "Burst" }>): Effect.Effect<void> {
+    const orders = verbs.map((verb, index) => {
+      const own = 1_000 + number * 10 + index
+      return this.order(own, chatOf(chat), by, `#${own} ${verb} ${own % 60}`, verb, own % 60)
+    })
+    return Effect.zipRight(
+      Effect.forEach([...orders.toReversed(), ...orders.slice(-1)], (order) => this.bring(order), { discard: true }),
+      this.world.settle
+    )
   }
 
   private order(number: number, chat: Chat, by: number, text: string, verb: string, argument: number): Order {
@@ -98,7 +116,7 @@ export class Telling {
       const asked = chatOf(step.chat)
       const from = chatOf(step.in)
       const by = personOf(from, step.by)
-      const posted = yield* this.world.adapters[asked.platform].posted({ chatId: asked.place.chatId, threadId: null })
+      const posted = yield* this.world.adapters[asked.platform].posted(asked.place)
       const button = posted
         .flatMap(({ buttons }) => buttons)
         .findLast(({ value }) => value.startsWith(step.approve ? "approve:" : "deny:"))
@@ -133,6 +151,12 @@ export class Telling {
         const earlier = this.orders.get(step.number)
         return earlier === undefined ? Effect.void : this.say({ ...earlier })
       }
+      case "Edit": {
+        const earlier = this.orders.get(step.number)
+        return earlier === undefined ? Effect.void : this.say({ ...earlier, text: `${earlier.text} (edited)` })
+      }
+      case "Burst":
+        return this.burst(step)
       case "Press":
         return this.press(step)
       case "Trouble": {

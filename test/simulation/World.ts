@@ -220,8 +220,9 @@ export class World {
       const closing = yield* Effect.fork(this.within(Scope.close(life.scope, Exit.void)))
       for (let rounds = 0; (yield* Fiber.poll(closing))._tag === "None"; rounds++) {
         if (rounds > 120) throw new Stuck(`life ${life.number} does not end: ${yield* this.alive(life)}`)
-        yield* Quiet.pass(life.clock, 1_000, this.happened, () => life.door.isCut)
-        if (life.door.isCut) yield* this.die(life)
+        // Time goes on for what is dead: what it tries again before it gives up has to come to its end.
+        yield* Quiet.pass(life.clock, 1_000, this.happened, () => life.door.isCut && !life.handed)
+        if (life.door.isCut && !life.handed) yield* this.die(life)
       }
       if (!life.door.isCut) yield* this.hand(life)
       yield* Quiet.settle(this.happened)

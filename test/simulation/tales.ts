@@ -38,4 +38,5 @@ const program = Effect.gen(function* () {
   return failed
 })
 
-process.exitCode = (await Effect.runPromise(program)) === 0 ? 0 : 1
+// A world that hung has threads which would keep the process.
+process.exit((await Effect.runPromise(program)) === 0 ? 0 : 1)

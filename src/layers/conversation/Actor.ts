@@ -113,6 +113,8 @@ export interface Actor {
   readonly view: () => ConversationView
   /** Nothing runs, waits or is being handled here, so the turn of this message can begin as soon as it is heard of. */
   readonly beginsAtOnce: (event: InboundEvent) => boolean
+  /** Ends when the message whose turn begins at once is stored or was not; null where there is none. */
+  arriving: Deferred.Deferred<InboxEntry | null, StateError> | null
   /** Ends when the actor has been idle for `idleMillis`; `retire` is called in the same step. */
   readonly loop: Effect.Effect<void>
 }
@@ -257,6 +259,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
           const kept = Exit.getOrElse(exit, () => null)
           // A turn that begins waits no more, and what was not stored never did.
           if (kept?.begin !== null) actor.occupied -= 1
+          actor.arriving = null
           return Deferred.done(
             stored,
             Exit.map(exit, (done) => done?.entry ?? null)
@@ -628,6 +631,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
       key,
       mailbox,
       occupied: 0,
+      arriving: null,
       view: () => ({
         sessionKey: key,
         phase: running === null ? "idle" : running.stopping ? "stopping" : "running",

@@ -123,9 +123,13 @@ const make = Effect.gen(function* () {
       if (actor !== undefined) actor.occupied -= 1
     })
 
-  /** Behind what the conversation is at, so that nobody waits with the acknowledgement for that. */
-  const storeAlone = ({ arrival, event, key }: InboxMessage) =>
-    services.inbox.accept(key, event, arrival).pipe(
+  /**
+   * Behind what the conversation is at, so that nobody waits with the acknowledgement for that. Only one that begins at
+   * once is stored before: its place in the inbox is the order that a restart goes by.
+   */
+  const storeAlone = ({ arrival, event, key }: InboxMessage, actor: Actor.Actor) =>
+    Effect.suspend(() => (actor.arriving === null ? Effect.void : Effect.exit(Deferred.await(actor.arriving)))).pipe(
+      Effect.zipRight(services.inbox.accept(key, event, arrival)),
       Effect.onExit((exit) => (Exit.isSuccess(exit) && exit.value !== null ? Effect.void : release(key))),
       Effect.tap((entry) => (entry === null ? Effect.void : offer(entry)))
     )
@@ -133,11 +137,12 @@ const make = Effect.gen(function* () {
   const accept: (typeof Conversations.Service)["accept"] = (message) =>
     Effect.flatMap(actorOf(message.key), (actor) =>
       Effect.flatMap(Deferred.make<InboxEntry | null, StateError>(), (stored) =>
-        Effect.suspend(() =>
-          actor.beginsAtOnce(message.event) && Queue.unsafeOffer(actor.mailbox, { _tag: "Arrived", message, stored })
-            ? Deferred.await(stored)
-            : storeAlone(message)
-        )
+        Effect.suspend(() => {
+          if (!actor.beginsAtOnce(message.event)) return storeAlone(message, actor)
+          if (!Queue.unsafeOffer(actor.mailbox, { _tag: "Arrived", message, stored })) return storeAlone(message, actor)
+          actor.arriving = stored
+          return Deferred.await(stored)
+        })
       )
     )
 

@@ -250,7 +250,7 @@ export const make = Effect.gen(function* () {
               ...(started === null ? {} : { grown: started })
             })
       yield* milestone.reach("reply.before")
-      const stored = yield* database.write(
+      const stored = database.write(
         "turn.answer",
         Effect.gen(function* () {
           yield* said.bookkeeping
@@ -267,23 +267,27 @@ export const make = Effect.gen(function* () {
         }),
         "transcript"
       )
-      yield* milestone.reach("reply.written")
-      yield* task.spoken
-      const at = yield* Clock.currentTimeMillis
-      yield* activity.publish({
-        _tag: "message.stored",
-        at,
-        sessionKey: place.sessionKey,
-        sessionId: place.sessionId,
-        messageId: stored.messageId,
-        turnId: place.turnId,
-        role: "assistant",
-        text: said.text
+      const begun = Effect.gen(function* () {
+        const { messageId, rows } = yield* stored
+        yield* milestone.reach("reply.written")
+        yield* task.spoken
+        const at = yield* Clock.currentTimeMillis
+        yield* activity.publish({
+          _tag: "message.stored",
+          at,
+          sessionKey: place.sessionKey,
+          sessionId: place.sessionId,
+          messageId,
+          turnId: place.turnId,
+          role: "assistant",
+          text: said.text
+        })
+        return prepare === null ? Effect.void : yield* delivery.begin(rows, { started, along: settle })
       })
-      if (prepare !== null)
-        yield* started === null
-          ? delivery.dispatch(stored.rows, [], settle)
-          : delivery.finishStream(started, stored.rows, settle)
+      // An answer that is written down is sent: a message that interrupts comes before that, or after it.
+      yield* Effect.uninterruptibleMask((restore) =>
+        Effect.flatMap(begun, (sent) => restore<void, StateError, never>(Effect.asVoid(sent)))
+      )
       yield* ended(task, turn, outcome, said.text, said.usage, said.notice ?? null)
     })
 

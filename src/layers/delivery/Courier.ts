@@ -30,11 +30,12 @@ export const laneOf = (address: Pick<Address, "platform" | "chatId">): string =>
 export interface Courier {
   readonly lanes: Lanes.Lanes
   readonly bounded: Bounded
-  readonly dispatch: (
+  /** On its way once this returns, whatever becomes of the caller; what it answers waits for the end. */
+  readonly begin: (
     rows: ReadonlyArray<DeliveryRow>,
     buttons: ReadonlyArray<Button>,
     along: Step<void> | undefined
-  ) => Effect.Effect<Delivered, StateError>
+  ) => Effect.Effect<Effect.Effect<Delivered, StateError>>
   /** Runs in a fiber of the layer, bound to the caller's turn where there is one; the caller's end is not its end. */
   readonly apart: <A, E>(self: Effect.Effect<A, E>) => Effect.Effect<Turn.TurnFiber<A, E>>
   /** One row, now; without an adapter it waits. */
@@ -211,6 +212,6 @@ export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Serv
       bounded,
       carry,
       apart,
-      dispatch: (rows, buttons, along) => Effect.flatMap(apart(dispatch(rows, buttons, along)), Turn.result)
+      begin: (rows, buttons, along) => Effect.map(apart(dispatch(rows, buttons, along)), Turn.result)
     } satisfies Courier
   })

@@ -4,7 +4,7 @@ import { AmbientEnvironment, isCronAt } from "../../fibers/AmbientEnvironment.js
 import type { Address } from "../../fibers/DeliveryOrigin.js"
 import * as Field from "../../fibers/Field.js"
 import * as Turn from "../../fibers/Turn.js"
-import type { Adapter } from "../../services/adapter/Adapter.js"
+import type { Adapter, Button } from "../../services/adapter/Adapter.js"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import { Delivery, type Outgoing } from "../../services/delivery/Delivery.js"
 import * as Notice from "../../services/delivery/Notice.js"
@@ -137,11 +137,18 @@ const make = Effect.gen(function* () {
       row === undefined ? Effect.dieMessage("a delivery is neither new nor there") : Effect.succeed(row)
     )
 
+  /** What is written down to be sent is sent: no interruption comes between the two. */
+  const writeAndSend = (operation: string, step: Step<ReadonlyArray<DeliveryRow>>, buttons: ReadonlyArray<Button>) =>
+    Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(database.write(operation, step), (rows) =>
+        Effect.flatMap(courier.begin(rows, buttons, undefined), restore)
+      )
+    )
+
   const deliver = (outgoing: Outgoing) =>
     Effect.gen(function* () {
       const step = yield* prepare(outgoing)
-      const rows = yield* database.write("delivery.insert", step(outgoing.transcriptId))
-      return yield* courier.dispatch(rows, outgoing.buttons ?? [], undefined)
+      return yield* writeAndSend("delivery.insert", step(outgoing.transcriptId), outgoing.buttons ?? [])
     })
 
   const resend = (id: string) =>
@@ -152,8 +159,7 @@ const make = Effect.gen(function* () {
       if (detail !== null) return yield* new Resend.ResendRefused({ id, detail })
       const copy = Resend.copyOf(row, "sending", row.state === "unknown")
       // Two who ask at once are given the same row, which is sent once.
-      const rows = yield* database.write("delivery.resend", ledger.insert([copy]))
-      return yield* courier.dispatch(rows, [], undefined)
+      return yield* writeAndSend("delivery.resend", ledger.insert([copy]), [])
     })
 
   const stream = (outgoing: Omit<Outgoing, "text" | "transcriptId">) =>
@@ -185,15 +191,18 @@ const make = Effect.gen(function* () {
   const finishStream = (started: DeliveryRow, rows: ReadonlyArray<DeliveryRow>, along?: Step<void>) =>
     Effect.gen(function* () {
       const [first, ...rest] = rows
-      if (first === undefined || first.id === started.id) return yield* courier.dispatch(rows, [], along)
+      if (first === undefined || first.id === started.id) return yield* courier.begin(rows, [], along)
       const handedOver = first.state === "sending" ? started.platformMessageId : null
       yield* ledger.settle(
         [[started, { _tag: "Suppressed", reason: `the answer is ${first.id}` }]],
         handedOver === null ? undefined : outbox.noteMessage(first.id, handedOver)
       )
       const answer = handedOver === null ? first : new DeliveryRow({ ...first, platformMessageId: handedOver })
-      return yield* courier.dispatch([answer, ...rest], [], along)
+      return yield* courier.begin([answer, ...rest], [], along)
     })
+
+  const begin: (typeof Delivery.Service)["begin"] = (rows, { along, started = null } = {}) =>
+    Effect.uninterruptible(started === null ? courier.begin(rows, [], along) : finishStream(started, rows, along))
 
   const typing = (address: Address): Effect.Effect<void> =>
     Effect.flatMap(registry.get(address.platform), (adapter) =>
@@ -209,11 +218,12 @@ const make = Effect.gen(function* () {
 
   return Delivery.of({
     prepare,
-    dispatch: (rows, buttons, along) => courier.dispatch(rows, buttons ?? [], along),
+    begin: Effect.fn("Delivery.begin")(begin),
+    dispatch: (rows, buttons, along) =>
+      Effect.uninterruptibleMask((restore) => Effect.flatMap(courier.begin(rows, buttons ?? [], along), restore)),
     deliver: Effect.fn("Delivery.deliver")(deliver),
     resend: Effect.fn("Delivery.resend")(resend),
     stream,
-    finishStream: Effect.fn("Delivery.finishStream")(finishStream),
     typing,
     recover: Effect.gen(function* () {
       const found = yield* recovery.settle

@@ -68,8 +68,10 @@ export interface Reacted {
 /** A failure to come. */
 export interface Fault {
   readonly on: "send" | "edit" | "both"
-  /** `never`: the call does not come back. */
-  readonly error: SendError | "never"
+  /** `never`: the call does not come back. Null: it does well, only late. */
+  readonly error: SendError | "never" | null
+  /** The platform has decided at once, and says so after so many milliseconds. */
+  readonly delayMillis: number
   /** How often; then the platform works again. */
   readonly times: number
   /** The message is on the platform although the call failed. */
@@ -175,9 +177,9 @@ export const make = (
         const facts = yield* Turn.peek
         const at = yield* Clock.currentTimeMillis
         const fault = yield* takeFault(entry.kind, entry.address.chatId)
-        const platformMessageId = fault === null || fault.accepted ? put() : null
+        const platformMessageId = fault === null || fault.error === null || fault.accepted ? put() : null
         const error =
-          fault !== null
+          fault !== null && fault.error !== null
             ? fault.error
             : platformMessageId === null
               ? new SendRefused({
@@ -187,6 +189,7 @@ export const make = (
                 })
               : null
         sent.add({ ...entry, at, facts, error, platformMessageId })
+        if (fault !== null && fault.delayMillis > 0) yield* Effect.sleep(fault.delayMillis)
         if (error === "never") return yield* Effect.never
         return error === null && platformMessageId !== null
           ? platformMessageId
@@ -287,7 +290,7 @@ export const make = (
       fail: (fault) =>
         Ref.update(faults, (all) => [
           ...all,
-          { on: "both", times: 1, accepted: false, chatId: null, ...fault } satisfies Fault
+          { on: "both", times: 1, accepted: false, chatId: null, delayMillis: 0, ...fault } satisfies Fault
         ]),
       setState: (next) => Ref.set(state, next)
     }

@@ -72,12 +72,14 @@ export class Delivery extends Context.Tag("hermes/delivery/Delivery")<
     readonly resend: (id: string) => Effect.Effect<Delivered, DeliveryNotFound | ResendRefused | StateError>
     /** Opens a growing reply of the current turn; null where the surface cannot edit. */
     readonly stream: (outgoing: Omit<Outgoing, "text" | "transcriptId">) => Effect.Effect<ReplyStream | null>
-    /** Makes a streamed message the final one: an edit if the text differs, further parts as messages. */
-    readonly finishStream: (
-      started: DeliveryRow,
+    /**
+     * As `dispatch`, and on its way once this returns: what it answers waits for the end. `started` is a streamed message
+     * that becomes the final one: an edit if the text differs, further parts as messages.
+     */
+    readonly begin: (
       rows: ReadonlyArray<DeliveryRow>,
-      along?: Step<void>
-    ) => Effect.Effect<Delivered, StateError>
+      options?: { readonly started?: DeliveryRow | null; readonly along?: Step<void> }
+    ) => Effect.Effect<Effect.Effect<Delivered, StateError>, StateError>
     readonly typing: (address: Address) => Effect.Effect<void>
     /**
      * Once at boot, with the surfaces registered and before anything is admitted: what was never sent is sent; what is

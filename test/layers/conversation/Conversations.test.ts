@@ -579,6 +579,20 @@ describe("the first commit of a turn", () => {
     })
   )
 
+  it.scopedLive("stands before those that came while it was being made", () =>
+    Effect.gen(function* () {
+      const names = ["first", "second", "third"]
+      for (let round = 0; round < 10; round++)
+        yield* Effect.forEach(names, (name) => say({ text: `${name} ${round}`, messageId: `${name}${round}` }), {
+          concurrency: "unbounded"
+        }).pipe(Effect.zipRight(heard(`you said: third ${round}`)))
+      const stored = yield* rows("SELECT message_id AS message FROM inbound_events ORDER BY sequence")
+      expect(stored.map(({ message }) => message)).toEqual(
+        Array.from({ length: 10 }, (_, round) => names.map((name) => `${name}${round}`)).flat()
+      )
+    }).pipe(Effect.provide(Testing.gateway({ model: echo })))
+  )
+
   it.scopedLive("knows one message from its copy, however close they come", () =>
     Effect.gen(function* () {
       for (let round = 0; round < 10; round++) {

@@ -39,7 +39,7 @@ const answer = (
     const grown = started === null || !passOn ? {} : { grown: started }
     const step = yield* gateway.delivery.prepare({ ...message, text, ...grown })
     const rows = yield* database.write("answer", step(9))
-    return yield* started === null ? gateway.delivery.dispatch(rows) : gateway.delivery.finishStream(started, rows)
+    return yield* Effect.flatten(gateway.delivery.begin(rows, { started }))
   })
 
 const long = "The quick brown fox jumps over the lazy dog, again and again. "
