@@ -252,7 +252,9 @@ const queries = {
   turns: `SELECT id, parent_id AS parent, identity, marker, origin, depth, inbox_id AS inbox, state FROM turns`,
   told: `SELECT messages.id, messages.session_id AS session, turn_id AS turn, text, sessions.user_id AS user
     FROM messages JOIN sessions ON sessions.id = session_id WHERE role = 'user' ORDER BY messages.id`,
-  events: `SELECT id, sequence, session_key AS key, message_id AS message, chat_id AS chat, state, turn_id AS turn, event
+  // The message's id is its event's own: the column is what keeps it from being taken in twice.
+  events: `SELECT id, sequence, session_key AS key,
+    CASE WHEN event ->> '$.internal' IS NULL THEN event ->> '$.messageId' END AS message, chat_id AS chat, state, turn_id AS turn, event
     FROM inbound_events ORDER BY sequence`,
   deliveries: `SELECT id, cause_kind AS kind, cause_id AS cause, platform, chat_id AS chat, part, state, platform_message_id AS messageId,
     reason, resend_of AS resendOf, text, attempts FROM deliveries`,

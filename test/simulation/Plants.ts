@@ -1,6 +1,8 @@
 /**
  * Bugs to be found: each takes one mechanism out of the sources. The stories are told to a program that was put together
  * from sources in which that place reads otherwise (`Bundle`), so nothing of it is in the tree, and no assertion is touched.
+ *
+ * Told from 1 on, seed 6 found `queue-backwards`, seed 3 `actors-stay`, seed 2 `gate-is-open`, and seed 1 each of the others.
  */
 export interface Plant {
   /** The invariant that is to find it. */
