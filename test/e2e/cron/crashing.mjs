@@ -19,7 +19,7 @@ const milestones = Layer.succeed(Services.Milestone.Milestone, {
     })
 })
 
-const program = Programs.Gateway.program({
+const program = Programs.Launch.program({
   home: process.env.HERMES_HOME,
   environment: process.env,
   terminal: false,
