@@ -26,9 +26,9 @@ const long = full
       "test/e2e/cron/starvation.test.ts",
       "test/e2e/hands/death.test.ts",
       "test/e2e/kill/{processes,reply}.test.ts",
-      "test/e2e/badInput/shutdown.test.ts",
+      "test/e2e/badInput/{home,shutdown}.test.ts",
       "test/layers/conversation/LongTurn.test.ts",
-      "test/programs/{doctor,setup}.test.ts"
+      "test/programs/{doctor,hermes,setup}.test.ts"
     ]
 
 export default defineConfig({

@@ -15,7 +15,13 @@ const Copied = Schema.Struct({
   sessions: Schema.Int,
   messages: Schema.Int
 })
-const Restored = Schema.Struct({ ...Copied.fields, from: Schema.String, kept: Schema.String })
+const BackedUp = Schema.Struct({ ...Copied.fields, folder: Schema.String, files: Schema.Array(Schema.Unknown) })
+const Restored = Schema.Struct({
+  ...Copied.fields,
+  from: Schema.String,
+  kept: Schema.String,
+  files: Schema.Array(Schema.Unknown)
+})
 const Report = Schema.Struct({
   ok: Schema.Boolean,
   checks: Schema.Array(
@@ -44,7 +50,7 @@ describe("the database of a home", () => {
     await run(["chat", "-q", "hello", "--home", directory])
     const before = texts(directory)
     expect(before.length).toBeGreaterThan(1)
-    const copied = json(await run(["backup", "--json", "--home", directory]), Copied)
+    const copied = json(await run(["backup", "--json", "--home", directory]), BackedUp)
     expect(copied.messages).toBe(before.length)
     expect(path.dirname(path.dirname(copied.file))).toBe(path.join(directory, "backups"))
     await run(["chat", "-q", "and again", "--home", directory])

@@ -56,9 +56,9 @@ export const session = (row: {
   readonly id: string
   readonly title: string | null
   readonly key: string | null
-  readonly startedAt: number
 }): Passage => ({
-  at: row.startedAt,
+  // It began before the message or run that is told of, which may have been long ago: it is named behind it.
+  at: null,
   kind: "session",
   id: row.id,
   text: `the conversation is ${row.title === null ? row.id : quote(row.title)}${row.key === null ? "" : `, kept under ${row.key}`}`

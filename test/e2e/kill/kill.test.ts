@@ -95,9 +95,13 @@ describe("kill -9", () => {
           const told = new Set(given.map((one) => one.token))
           return [...wanted].filter((token) => !told.has(token))
         })
-        const done = missing.pipe(
+        // A copy of what was in doubt may follow the last answer.
+        const waiting = Effect.sync(() =>
+          GatewayProcess.rows(home, "SELECT id FROM deliveries WHERE state IN ('pending', 'sending')")
+        )
+        const done = Effect.zipWith(missing, waiting, (left, unsent) => left.length + unsent.length).pipe(
           Effect.zipLeft(Effect.sleep("100 millis")),
-          Effect.repeat({ until: (left) => left.length === 0 }),
+          Effect.repeat({ until: (left) => left === 0 }),
           Effect.timeoutFail({
             duration: "4 minutes",
             onTimeout: () =>
