@@ -14,7 +14,7 @@ const alone = [
   "test/e2e/identity/control.test.ts",
   "test/fibers/{Capabilities,ChildEnvironment,Turn}.test.ts",
   "test/layers/conversation/Conversations.test.ts",
-  "test/layers/delivery/{everyNotice,Interleaving}.test.ts",
+  "test/layers/delivery/{everyNotice,Interleaving,Places.property}.test.ts",
   "test/programs/everyCommand.test.ts"
 ]
 
