@@ -23,6 +23,7 @@ const program = fileURLToPath(new URL("../cron/crashing.mjs", import.meta.url))
 const config = `
 display:
   busy_ack_enabled: false
+  hints: false
 platforms:
   telegram:
     allow_all_users: true
