@@ -16,6 +16,7 @@ const config = `
 display:
   busy_input_mode: queue
   busy_ack_enabled: false
+  hints: false
 approvals:
   timeout: 600
 platforms:

@@ -21,6 +21,7 @@ const config = `
 display:
   busy_input_mode: queue
   busy_ack_enabled: false
+  hints: false
 platforms:
   telegram:
     allow_all_users: true

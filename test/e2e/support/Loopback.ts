@@ -26,6 +26,8 @@ export interface Loopback {
 
 /** Everybody may write, and nothing asks. */
 const open = `
+display:
+  hints: false
 approvals:
   mode: off
 agent:
