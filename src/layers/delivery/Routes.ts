@@ -82,7 +82,8 @@ export const make = (
       if (settled._tag !== "Place") return yield* settled.error
       const here = address({ platform, ...settled.place })
       // On Slack the thread of the origin is where its chat goes on.
-      const at = platform === "slack" && here.threadId === null && here.chatId === origin?.chatId ? origin : here
+      const isOrigins = origin?.platform === "slack" && here.threadId === null && here.chatId === origin.chatId
+      const at = platform === "slack" && isOrigins ? origin : here
       return [
         {
           address: at,

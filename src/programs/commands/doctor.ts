@@ -37,7 +37,7 @@ const Report = Schema.Struct({
 })
 
 /** What the settings say, and what hangs on them. */
-const configured = (home: string, gatewayRuns: boolean) =>
+const configured = (home: string, gateway: Gateway | null) =>
   Effect.gen(function* () {
     const { file, issues } = yield* Config
     const settings = yield* Settings
@@ -52,7 +52,7 @@ const configured = (home: string, gatewayRuns: boolean) =>
           ),
       ...(yield* Live.models(settings)),
       ...(yield* Live.telegram(settings)),
-      gatewayRuns ? fine("port", `${host}:${port} is the gateway's`) : yield* Checkup.port(host, port),
+      gateway === null ? yield* Checkup.port(host, port) : fine("port", `${gateway.address.url} is the gateway's`),
       yield* Checkup.clock(home, settings.timezone),
       ...(yield* HomeCheckup.settings(settings)),
       yield* HomeCheckup.media(settings)
@@ -169,7 +169,7 @@ const examine = Effect.gen(function* () {
     yield* HomeCheckup.place(home),
     yield* Checkup.permissions(home),
     ...(yield* HomeCheckup.secrets(home)),
-    ...(yield* configured(home, gatewayRuns)),
+    ...(yield* configured(home, gatewayRuns ? owner.right : null)),
     ...(stored
       ? yield* database(path.join(home, "state.db"), path.join(home, "search.db"), gatewayRuns)
       : [fine("database", "none yet")]),

@@ -224,7 +224,7 @@ const words = ({ media, text }: DeliveryRow): string =>
 
 export const delivery = (row: DeliveryRow): Passage => {
   const part = row.parts === 1 ? "" : `, part ${row.part} of ${row.parts}`
-  const again = row.resendOf === null ? "" : `, once more instead of ${row.resendOf}, which is in doubt`
+  const again = row.resendOf === null ? "" : `, once more instead of ${row.resendOf}, which did not surely arrive`
   return {
     at: row.createdAt,
     kind: "delivery",

@@ -123,6 +123,8 @@ const cells: ReadonlyArray<Cell> = [
   ["rooms:x7", null, [], [/rooms does not know such a reference/]],
   ["rooms:r0", null, [], [/room 0 takes no messages/]],
   ["slack:C0000001", slackOrigin, [["slack", "C0000001", "1700000000.1", "origin"]]],
+  // A chat of the same name on another platform is no origin.
+  ["slack:-100", origin, [["slack", "-100", null, "explicit"]]],
   ["slack", slackOrigin, [["slack", "C0000001", "1700000000.1", "home"]]],
   ["slack", slackOrigin, [["slack", "C0000001", "17.5", "home"]], [], { homes: [at("slack", "C0000001", "17.5")] }],
   ["bot-chat", null, [["bot-chat", "bot-chat", null, "explicit"]]],
