@@ -1,14 +1,12 @@
 import type { VNode } from "preact"
-import { useCallback, useEffect, useState } from "preact/hooks"
-import { Coded } from "./Coded.js"
+import { useCallback, useState } from "preact/hooks"
+import { told } from "./failure.js"
 import * as gateway from "./gateway.js"
 import type { Approval, Story } from "./gateway.js"
-import { localTime } from "./Jobs.js"
-
-/** Questions are answered elsewhere too: the list looks again so often while it is seen. */
-const lookMillis = 4_000
-
-const told = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+import { useLooking } from "./looking.js"
+import { Passages } from "./Passages.js"
+import { Subject } from "./Subject.js"
+import { localTime } from "./time.js"
 
 /** What became of it, in a word or two. */
 const outcomeOf = ({ answer, state }: Approval, isGrant: boolean): string => {
@@ -34,21 +32,10 @@ const fetchKnown = async (): Promise<Known> => {
 }
 
 const Facts = (props: { readonly approval: Approval; readonly isGrant: boolean }): VNode => {
-  const { answeredAt, answer, askedAt, by, reasons, subject, tool } = props.approval
+  const { answeredAt, answer, askedAt, by, tool } = props.approval
   return (
     <>
-      <pre tabIndex={0} aria-label="What was asked about">
-        {subject}
-      </pre>
-      {reasons.length === 0 ? null : (
-        <ul>
-          {reasons.map((reason) => (
-            <li key={reason}>
-              <Coded text={reason} />
-            </li>
-          ))}
-        </ul>
-      )}
+      <Subject approval={props.approval} label="What was asked about" />
       <p>
         Asked for {tool} at {localTime(askedAt)}; {outcomeOf(props.approval, props.isGrant)}
         {answeredAt === null ? "" : ` at ${localTime(answeredAt)}`}
@@ -75,14 +62,7 @@ export const Approvals = ({ ready }: { readonly ready: boolean }): VNode => {
     }
   }, [])
 
-  useEffect(() => {
-    if (!ready) return
-    void look()
-    const timer = setInterval(() => {
-      if (!document.hidden) void look()
-    }, lookMillis)
-    return () => clearInterval(timer)
-  }, [ready, look])
+  useLooking(ready, look)
 
   const choose = (id: string): void => {
     setChosen(id)
@@ -135,16 +115,7 @@ export const Approvals = ({ ready }: { readonly ready: boolean }): VNode => {
                 Ask about it again
               </button>
             ) : null}
-            {story === null ? null : (
-              <ol class="story">
-                {story.passages.map((passage, index) => (
-                  <li key={index}>
-                    {passage.at === null ? null : <time dateTime={passage.at}>{localTime(passage.at)} </time>}
-                    {passage.text} {passage.id === null ? null : <code>{passage.id}</code>}
-                  </li>
-                ))}
-              </ol>
-            )}
+            {story === null ? null : <Passages story={story} />}
           </>
         )}
       </section>

@@ -1,18 +1,16 @@
 import type { VNode } from "preact"
-import { useCallback, useEffect, useState } from "preact/hooks"
+import { useCallback, useState } from "preact/hooks"
+import { told } from "./failure.js"
 import * as gateway from "./gateway.js"
 import type { Delivery, Story } from "./gateway.js"
-import { localTime } from "./Jobs.js"
-
-/** Messages go out by themselves: the list looks again so often while it is seen. */
-const lookMillis = 4_000
+import { useLooking } from "./looking.js"
+import { Passages } from "./Passages.js"
+import { localTime } from "./time.js"
 
 const troubled: ReadonlySet<Delivery["state"]> = new Set(["failed", "unknown"])
 
 const place = ({ chatId, platform, threadId }: Delivery): string =>
   `${platform}:${chatId}${threadId === null ? "" : `:${threadId}`}`
-
-const told = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** Every message out, newest first, and the whole story of one. */
 export const Deliveries = ({ ready }: { readonly ready: boolean }): VNode => {
@@ -29,14 +27,7 @@ export const Deliveries = ({ ready }: { readonly ready: boolean }): VNode => {
     }
   }, [])
 
-  useEffect(() => {
-    if (!ready) return
-    void look()
-    const timer = setInterval(() => {
-      if (!document.hidden) void look()
-    }, lookMillis)
-    return () => clearInterval(timer)
-  }, [ready, look])
+  useLooking(ready, look)
 
   const tell = (id: string): void =>
     void gateway.explain(id).then(setStory, (error: unknown) => setProblem(told(error)))
@@ -75,14 +66,7 @@ export const Deliveries = ({ ready }: { readonly ready: boolean }): VNode => {
         ) : (
           <>
             <h2>Why this was sent</h2>
-            <ol class="story">
-              {story.passages.map((passage, index) => (
-                <li key={index}>
-                  {passage.at === null ? null : <time dateTime={passage.at}>{localTime(passage.at)} </time>}
-                  {passage.text} {passage.id === null ? null : <code>{passage.id}</code>}
-                </li>
-              ))}
-            </ol>
+            <Passages story={story} />
           </>
         )}
       </section>

@@ -1,8 +1,9 @@
 import type { VNode } from "preact"
 import { useEffect, useRef, useState } from "preact/hooks"
+import { told } from "./failure.js"
 import * as gateway from "./gateway.js"
 import type { Job, JobFields, Preview, Target } from "./gateway.js"
-import { localTime } from "./Jobs.js"
+import { localTime } from "./time.js"
 
 /** What is typed is asked about when the typing pauses. */
 const pauseMillis = 250
@@ -24,8 +25,7 @@ const usePreview = (schedule: string, timezone: string): Seen => {
     const timer = setTimeout(() => {
       void gateway.preview(schedule, timezone.trim()).then(
         (preview) => (isOld ? undefined : setSeen({ is: "coming", preview })),
-        (error: unknown) =>
-          isOld ? undefined : setSeen({ is: "wrong", problem: error instanceof Error ? error.message : String(error) })
+        (error: unknown) => (isOld ? undefined : setSeen({ is: "wrong", problem: told(error) }))
       )
     }, pauseMillis)
     return () => {

@@ -1,8 +1,10 @@
 import type { VNode } from "preact"
 import { useEffect, useState } from "preact/hooks"
+import { told } from "./failure.js"
 import * as gateway from "./gateway.js"
 import type { Job, Run, RunDocument } from "./gateway.js"
-import { localTime } from "./Jobs.js"
+import { lookMillis } from "./looking.js"
+import { localTime } from "./time.js"
 
 const kinds: { readonly [K in Run["kind"]]: string } = {
   on_time: "on time",
@@ -20,24 +22,20 @@ const took = ({ finishedAt, startedAt }: Run): string =>
 const good: ReadonlySet<string> = new Set(["ok", "claimed", "running", "delivery_queued"])
 
 /** What came of a job's runs: why each was there, how long it took, what it said and where that went. */
-export const JobRuns = (props: {
-  readonly job: Job
-  readonly lookMillis: number
-  readonly onOpen: (session: string) => void
-}): VNode => {
+export const JobRuns = (props: { readonly job: Job; readonly onOpen: (session: string) => void }): VNode => {
   const [runs, setRuns] = useState<ReadonlyArray<Run> | null>(null)
   const [shown, setShown] = useState<RunDocument | null>(null)
   const [problem, setProblem] = useState<string | null>(null)
-  const told = (error: unknown): void => setProblem(error instanceof Error ? error.message : String(error))
+  const failed = (error: unknown): void => setProblem(told(error))
 
   useEffect(() => {
     const look = (): void => {
-      if (!document.hidden) void gateway.runs(props.job.id).then(setRuns, told)
+      if (!document.hidden) void gateway.runs(props.job.id).then(setRuns, failed)
     }
     look()
-    const timer = setInterval(look, props.lookMillis)
+    const timer = setInterval(look, lookMillis)
     return () => clearInterval(timer)
-  }, [props.job.id, props.lookMillis])
+  }, [props.job.id])
 
   return (
     <section class="runs" aria-label="Runs">
@@ -52,7 +50,7 @@ export const JobRuns = (props: {
               class="session"
               aria-expanded={shown?.run.id === run.id}
               onClick={() =>
-                shown?.run.id === run.id ? setShown(null) : void gateway.runDocument(run.id).then(setShown, told)
+                shown?.run.id === run.id ? setShown(null) : void gateway.runDocument(run.id).then(setShown, failed)
               }
             >
               <span class="title">{localTime(run.scheduledAt)}</span>

@@ -1,19 +1,14 @@
 import type { VNode } from "preact"
-import { useCallback, useEffect, useRef, useState } from "preact/hooks"
+import { useCallback, useRef, useState } from "preact/hooks"
 import { Coded } from "./Coded.js"
+import { told } from "./failure.js"
 import * as gateway from "./gateway.js"
 import type { Job, JobFields, Session } from "./gateway.js"
 import { JobEditor } from "./JobEditor.js"
 import { JobRuns } from "./JobRuns.js"
+import { useLooking } from "./looking.js"
+import { localTime } from "./time.js"
 import "./jobs.css"
-
-/** Jobs run by themselves: the list looks again so often while it is seen. */
-const lookMillis = 4_000
-
-const told = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-
-export const localTime = (iso: string): string =>
-  new Date(iso).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })
 
 const facts = (job: Job): string =>
   [
@@ -57,14 +52,7 @@ export const Jobs = (props: {
     }
   }, [])
 
-  useEffect(() => {
-    if (!props.ready) return
-    void look()
-    const timer = setInterval(() => {
-      if (!document.hidden) void look()
-    }, lookMillis)
-    return () => clearInterval(timer)
-  }, [props.ready, look])
+  useLooking(props.ready, look)
 
   const job = jobs?.find(({ id }) => id === chosen) ?? null
 
@@ -240,7 +228,7 @@ export const Jobs = (props: {
                 </button>
               </div>
             )}
-            <JobRuns key={job.id} job={job} lookMillis={lookMillis} onOpen={props.onOpen} />
+            <JobRuns key={job.id} job={job} onOpen={props.onOpen} />
           </>
         )}
       </section>

@@ -1,19 +1,17 @@
 import type { ComponentChildren, VNode } from "preact"
 import { useCallback, useEffect, useRef, useState } from "preact/hooks"
+import { told } from "./failure.js"
 import * as gateway from "./gateway.js"
 import { Clarifying } from "./Clarifying.js"
 import type { Approval, Clarification, Job, Scope, Session, Status, Usage } from "./gateway.js"
-import { localTime } from "./Jobs.js"
+import { useLooking } from "./looking.js"
 import type { Section } from "./place.js"
 import { Question } from "./Question.js"
 import { titleOf } from "./SessionList.js"
+import { localTime } from "./time.js"
 import "./overview.css"
 
-/** It changes by itself: it looks again so often while it is seen. */
-const lookMillis = 4_000
 const nextJobs = 5
-
-const told = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 interface Facts {
   readonly status: Status
@@ -129,16 +127,9 @@ export const Overview = (props: {
     }
   }, [])
 
-  useEffect(() => {
-    // That it is gone stands in the header; what was seen last stays.
-    setProblem(null)
-    if (!props.ready) return
-    void look()
-    const timer = setInterval(() => {
-      if (!document.hidden) void look()
-    }, lookMillis)
-    return () => clearInterval(timer)
-  }, [props.ready, look])
+  // That it is gone stands in the header; what was seen last stays.
+  useEffect(() => setProblem(null), [props.ready])
+  useLooking(props.ready, look)
 
   const change = async (act: () => Promise<unknown>): Promise<void> => {
     if (asking) return

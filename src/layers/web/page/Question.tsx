@@ -1,7 +1,7 @@
 import type { VNode } from "preact"
 import { useState } from "preact/hooks"
-import { Coded } from "./Coded.js"
 import type { Approval, Scope } from "./gateway.js"
+import { Subject } from "./Subject.js"
 import { clockTime } from "./time.js"
 
 /** What is asked, in a sentence. */
@@ -16,7 +16,7 @@ export const Question = (props: {
   readonly approval: Approval
   readonly onAnswer: (id: string, approve: boolean, scope: Scope) => Promise<void>
 }): VNode => {
-  const { id, tool, subject, reasons, expiresAt } = props.approval
+  const { id, tool, reasons, expiresAt } = props.approval
   const [sent, setSent] = useState(false)
   const answer = (approve: boolean, scope: Scope) => (): void => {
     if (sent) return
@@ -26,18 +26,7 @@ export const Question = (props: {
   return (
     <section class="question" aria-labelledby={`question-${id}`}>
       <h2 id={`question-${id}`}>{asks[tool] ?? `May I use ${tool} for this?`}</h2>
-      <pre tabIndex={0} aria-label="What would run">
-        {subject}
-      </pre>
-      {reasons.length === 0 ? null : (
-        <ul>
-          {reasons.map((reason) => (
-            <li key={reason}>
-              <Coded text={reason} />
-            </li>
-          ))}
-        </ul>
-      )}
+      <Subject approval={props.approval} label="What would run" />
       <div class="choices">
         <button type="button" class="primary" aria-disabled={sent} onClick={answer(true, "once")}>
           Approve

@@ -1,4 +1,5 @@
 /** What a person can do on the page, and what the page does by itself: each asks the gateway and tells the store. */
+import { told } from "./failure.js"
 import * as gateway from "./gateway.js"
 import { Refused, Unreachable } from "./gateway.js"
 import * as place from "./place.js"
@@ -13,8 +14,6 @@ const newId = (): string =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("")
 
 const wrongKey = "This is not the key of this gateway. A key that was changed is not good any more."
-
-const told = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 const isUnauthorized = (error: unknown): boolean => error instanceof Refused && error.status === 401
 

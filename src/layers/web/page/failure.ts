@@ -1,0 +1,2 @@
+/** What failed, in words. */
+export const told = (error: unknown): string => (error instanceof Error ? error.message : String(error))
