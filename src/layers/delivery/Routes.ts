@@ -23,6 +23,10 @@ const isRouteError = Schema.is(Schema.Union(UnknownPlatform, UnresolvedTarget, N
 const passedOn = (reference: string, platform: string): string =>
   `"${reference}" is no chat that I know; it is passed on to ${platform} as it is written`
 
+/** The chat that the job was made in, where that is on this platform: ids of two platforms have nothing to do with each other. */
+const originOn = (platform: string, origin: Address | null): Address | null =>
+  origin?.platform === platform ? origin : null
+
 export const make = (
   registry: typeof AdapterRegistry.Service,
   directory: typeof ChannelDirectory.Service,
@@ -60,7 +64,7 @@ export const make = (
     Effect.gen(function* () {
       yield* adapterOf(platform)
       const home = yield* homes.get(platform)
-      const here = origin !== null && origin.platform === platform ? origin : null
+      const here = originOn(platform, origin)
       if (home === null)
         return here === null
           ? yield* new NoHomeChannel({ platform, setting: settingOf(platform) })
@@ -82,8 +86,8 @@ export const make = (
       if (settled._tag !== "Place") return yield* settled.error
       const here = address({ platform, ...settled.place })
       // On Slack the thread of the origin is where its chat goes on.
-      const isOrigins = origin?.platform === "slack" && here.threadId === null && here.chatId === origin.chatId
-      const at = platform === "slack" && isOrigins ? origin : here
+      const from = platform === "slack" && here.threadId === null ? originOn(platform, origin) : null
+      const at = from?.chatId === here.chatId ? from : here
       return [
         {
           address: at,

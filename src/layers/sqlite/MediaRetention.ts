@@ -10,6 +10,7 @@ import { Settings } from "../../services/operation/Settings.js"
 import { Database } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
 import * as Rows from "./Rows.js"
+import * as Daily from "../operation/Daily.js"
 
 const hourMillis = 3_600_000
 const dayMillis = 24 * hourMillis
@@ -110,13 +111,5 @@ export const forget = Effect.gen(function* () {
 
 /** Once a day, as long as the gateway lives. */
 export const layer: Layer.Layer<never, never, Database | FileSystem.FileSystem | Settings> = Layer.scopedDiscard(
-  forget.pipe(
-    Effect.catchAll((error) =>
-      Effect.logWarning("files that came in could not be looked through; it is tried again tomorrow", error)
-    ),
-    Effect.delay(firstAfter),
-    Effect.zipRight(Effect.sleep("1 day")),
-    Effect.forever,
-    Turn.forkWorker
-  )
+  Turn.forkWorker(Daily.repeated(forget, { firstAfter, trouble: "files that came in could not be looked through" }))
 )

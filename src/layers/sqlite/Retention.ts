@@ -7,6 +7,7 @@ import { SessionStore } from "../../services/session/SessionStore.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import * as Ids from "../node/Ids.js"
 import * as Meta from "./Meta.js"
+import * as Daily from "../operation/Daily.js"
 
 /** Rows of one step, and conversations: a step is a millisecond or two of everybody's time. */
 const rowsAtOnce = 100
@@ -110,13 +111,5 @@ const once = Effect.gen(function* () {
 
 /** Once a day, as long as the gateway lives. */
 export const layer: Layer.Layer<never, never, Database | SessionStore | Settings> = Layer.scopedDiscard(
-  once.pipe(
-    Effect.catchAll((error) =>
-      Effect.logWarning("what is old could not be forgotten; it is tried again tomorrow", error)
-    ),
-    Effect.delay(firstAfter),
-    Effect.zipRight(Effect.sleep("1 day")),
-    Effect.forever,
-    Turn.forkWorker
-  )
+  Turn.forkWorker(Daily.repeated(once, { firstAfter, trouble: "what is old could not be forgotten" }))
 )
