@@ -58,7 +58,6 @@ const make = Effect.gen(function* () {
         yield* Effect.logWarning("a working directory cannot be entered").pipe(
           Effect.annotateLogs({ asked: command.workingDirectory, taken: place.directory })
         )
-      yield* starts.withPermits(1)(EventLoop.turn)
       const token = yield* ids.next("call")
       const environment = yield* ChildEnvironment.make({
         home: settings.home,
@@ -82,7 +81,12 @@ const make = Effect.gen(function* () {
         }))
       return yield* Effect.acquireUseRelease(
         Effect.flatMap(pipes.take, (pipe) =>
-          Child.start({ shell, command: command.command, directory: place.directory, environment, pipe })
+          starts.withPermits(1)(
+            Effect.zipRight(
+              EventLoop.turn,
+              Child.start({ shell, command: command.command, directory: place.directory, environment, pipe })
+            )
+          )
         ),
         (child) =>
           Effect.gen(function* () {

