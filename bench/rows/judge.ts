@@ -25,6 +25,12 @@ const random = (seed: number): string => {
   return text
 }
 
+/** Milliseconds of one judgement; its CPU time counts what the engine's own threads did meanwhile. */
+interface Took {
+  readonly wall: number
+  readonly cpu: number
+}
+
 export default {
   title: "Judge",
   run: async ({ quick }) => {
@@ -49,23 +55,25 @@ export default {
             cron: false,
             parse: parse(() => performance.now()),
             follow: (file) => file,
-            late: lateAfter(10)
+            late: lateAfter(15)
           })
         },
         { deny: ["*prod*"], allow: ["git push *"] },
         false
       )
-    const timed = (lines: ReadonlyArray<string>, times: number): ReadonlyArray<number> => {
-      const took: Array<number> = []
+    const timed = (lines: ReadonlyArray<string>, times: number): ReadonlyArray<Took> => {
+      const took: Array<Took> = []
       for (let round = 0; round < times; round++)
         for (const line of lines) {
           const from = performance.now()
+          const used = process.cpuUsage()
           judge(line)
-          if (round > 0 || times === 1) took.push(performance.now() - from)
+          const { system, user } = process.cpuUsage(used)
+          if (round > 0 || times === 1) took.push({ wall: performance.now() - from, cpu: (user + system) / 1_000 })
         }
       return took
     }
-    const ordinary = timed(corpus, rounds)
+    const ordinary = timed(corpus, rounds).map(({ wall }) => wall)
     const plain = Array.from({ length: 20 }, (_, at) =>
       corpus
         .filter((line, index) => index % 20 === at && !/[\n<#]/.test(line))
@@ -83,6 +91,14 @@ export default {
       ),
       ...timed([...plain, ...repeated], 4)
     ]
+    const wall99 = quantile(
+      long.map(({ wall }) => wall),
+      0.99
+    )
+    const cpu99 = quantile(
+      long.map(({ cpu }) => cpu),
+      0.99
+    )
     return [
       {
         what: `a command, warm, median of ${corpus.length} (p99 ${quantile(ordinary, 0.99).toFixed(2)} ms)`,
@@ -93,12 +109,12 @@ export default {
         target: { words: "p50 < 0.5 ms", met: median(ordinary) < 0.5 }
       },
       {
-        what: "8 KB of commands, of random pieces and of one piece over and over, p99",
+        what: `8 KB of commands, of random pieces and of one piece over and over, p99 (${cpu99.toFixed(1)} ms of CPU)`,
         unit: "ms",
-        ours: quantile(long, 0.99),
+        ours: wall99,
         beside: [],
         memory: null,
-        target: { words: "< 35 ms", met: quantile(long, 0.99) < 35 }
+        target: { words: "< 35 ms", met: wall99 < 35 }
       }
     ]
   }

@@ -62,8 +62,8 @@ const secretOf = (file: string, home: string): string | null => {
 /** By this name the owner allows programs for good. */
 const codeRule = "execute_code"
 
-/** Looking at commands takes a fraction of this; only a text made to take long does not. */
-const decisionMillis = 10
+/** From the beginning, parsing and all: a command takes a fraction of this, only a text made to take long does not. */
+const decisionMillis = 15
 
 const lateAfter = (millis: number, now: () => number): (() => boolean) => {
   const from = now()

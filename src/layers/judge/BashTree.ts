@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import { readFile } from "node:fs/promises"
 import { createRequire } from "node:module"
-import type { Language, Parser, Tree, TreeCursor } from "web-tree-sitter"
+import type { Language, Parser, TreeCursor } from "web-tree-sitter"
 import * as Shared from "../../fibers/Shared.js"
 import type { Parse, SyntaxNode } from "../../services/approval/shell/SyntaxTree.js"
 
@@ -20,9 +20,14 @@ const shortText = 4_096
 const maxDepth = 250
 const maxNodes = 40_000
 
+/** What the parser calls a node that fits nothing; it is named. */
+const errorType = 65_535
+
 interface Loaded {
   readonly parser: Parser
   readonly language: Language
+  /** By the number of a type: is it one of the grammar's names? */
+  readonly named: ReadonlyArray<boolean>
 }
 
 const wasm = async (file: string): Promise<Uint8Array> => readFile(createRequire(import.meta.url).resolve(file))
@@ -39,22 +44,25 @@ const load: Effect.Effect<Loaded, ParserMissing> = Effect.tryPromise({
     const parser = new Parser().setLanguage(language)
     // The first parse is the slow one.
     parser.parse(`if x; then y "$z" | w > v; fi`)?.delete()
-    return { parser, language }
+    return { parser, language, named: language.types.map((_, type) => language.nodeTypeIsNamed(type)) }
   },
   catch: (cause) => new ParserMissing({ detail: String(cause) })
 })
 
-/** Our own copy of a tree; null when it is too deep or too large. */
-const copy = (cursor: TreeCursor, language: Language): SyntaxNode | null => {
+/** The clock is asked once in so many nodes: a fraction of a millisecond of copying. */
+const nodesBetweenLooks = 64
+
+/** Our own copy of a tree; null when it is too deep, too large or not copied in time. Each question to a cursor costs. */
+const copy = (cursor: TreeCursor, { named, language }: Loaded, late: () => boolean): SyntaxNode | null => {
   let nodes = 0
   const node = (depth: number): SyntaxNode | null => {
     nodes += 1
-    if (depth > maxDepth || nodes > maxNodes) return null
-    const named = cursor.nodeIsNamed
+    if (depth > maxDepth || nodes > maxNodes || (nodes % nodesBetweenLooks === 0 && late())) return null
     const type = cursor.nodeTypeId
     const start = cursor.startIndex
     const end = cursor.endIndex
-    const missing = cursor.nodeIsMissing
+    // Only what takes no room can be missing.
+    const missing = start === end && cursor.nodeIsMissing
     const children: Array<SyntaxNode> = []
     if (cursor.gotoFirstChild()) {
       do {
@@ -64,38 +72,49 @@ const copy = (cursor: TreeCursor, language: Language): SyntaxNode | null => {
       } while (cursor.gotoNextSibling())
       cursor.gotoParent()
     }
-    return { type: type === 65_535 ? "ERROR" : (language.types[type] ?? "ERROR"), start, end, named, missing, children }
+    return {
+      type: type === errorType ? "ERROR" : (language.types[type] ?? "ERROR"),
+      start,
+      end,
+      named: named[type] ?? true,
+      missing,
+      children
+    }
   }
   return node(0)
 }
 
-/** Gives a parser for one judgement: `now` in milliseconds; its texts together get {@link parseMillis}. */
+/** Gives a parser for one judgement: `now` in milliseconds; its texts together get {@link parseMillis}, trees and all. */
 export const make: Effect.Effect<Effect.Effect<(now: () => number) => Parse, ParserMissing>> = Effect.map(
   Shared.cached(load),
-  Effect.map(({ language, parser }) => (now: () => number): Parse => {
+  Effect.map((loaded) => (now: () => number): Parse => {
+    const { parser } = loaded
     let left = parseMillis
     let again = false
-    const parsed = (source: string): Tree | null => {
+    const read = (source: string): SyntaxNode | null => {
       const from = now()
+      const late = (): boolean => now() - from > left
       parser.reset()
-      const tree = parser.parse(source, null, { progressCallback: () => now() - from > left })
+      const parsed = parser.parse(source, null, { progressCallback: late })
+      const cursor = parsed?.walk()
+      const tree = cursor === undefined ? null : copy(cursor, loaded, late)
+      cursor?.delete()
+      parsed?.delete()
       left -= now() - from
       return tree
     }
     return (source) => {
-      let tree = left > 0 ? parsed(source) : null
-      if (tree === null && source.length < shortText && !again) {
-        // A short text takes no such time: the machine was busy with something else.
-        again = true
-        left = parseMillis
-        tree = parsed(source)
+      const short = source.length < shortText
+      const tree = left > 0 ? read(source) : null
+      if (tree !== null || left > 0 || !short || again) {
+        // What is nested in a long text has no more time than the whole.
+        again ||= !short
+        return { source, tree }
       }
-      if (tree === null) return { source, tree: null }
-      const cursor = tree.walk()
-      const copied = copy(cursor, language)
-      cursor.delete()
-      tree.delete()
-      return { source, tree: copied }
+      // A short text takes no such time: the machine was busy with something else.
+      again = true
+      left = parseMillis
+      return { source, tree: read(source) }
     }
   })
 )

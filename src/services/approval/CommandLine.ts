@@ -36,7 +36,9 @@ export interface Judged {
 }
 
 const maxLength = 32_000
-const mostFiles = 256
+/** The links of so many files are followed however long it takes. */
+const fewFiles = 256
+const tooMany = "touches too many files to follow each link"
 
 /** Controls, invisible and direction-changing characters, and those without a meaning of their own. */
 const unseen = /(?![\n\t])[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/gu
@@ -125,11 +127,11 @@ export const judge = (source: string, around: Around): Judged => {
       const own = shown(invocation)
       if (invocation.through.length === 0) outer = own
       const command = invocation.through.length === 0 || invocation.through.includes("$(") ? own : outer
-      if (commands.length < 256) commands.push(own)
+      commands.push(own)
       const resolve = (word: string): string | null => absolute(word, invocation.directory)
       for (const word of Code.scriptsOf(invocation)) {
         const file = resolve(word)
-        if (file !== null && Marked.isKnown(file) && runs.size < mostFiles) runs.add(file)
+        if (file !== null && Marked.isKnown(file)) runs.add(file)
       }
       const { findings: unclear, uses } = Paths.of(invocation, around.homes, clean)
       const asked = isQuery(invocation) ? [] : [...Files.named(invocation), ...System.named(invocation)]
@@ -151,8 +153,7 @@ export const judge = (source: string, around: Around): Judged => {
       ]
       for (const finding of findings) found.push({ ...finding, command })
       for (const finding of unclear) found.push({ ...finding, command: null })
-      for (const use of uses)
-        if (touched.size < mostFiles) touched.set(`${use.access} ${use.descends} ${use.file}`, use)
+      for (const use of uses) touched.set(`${use.access} ${use.descends} ${use.file}`, use)
       for (const file of makes(invocation)) if (Marked.isKnown(file)) written.add(resolve(file) ?? file)
     }
   })
@@ -160,9 +161,14 @@ export const judge = (source: string, around: Around): Judged => {
     interpreter.text(clean)
     if (found.some(({ rule }) => rule === "unparsable")) hardly(clean, around, found)
   }
-  for (const use of touched.values())
-    for (const finding of Paths.judge(use, [use.file, around.follow(use.file)], around.homes))
+  let followed = 0
+  for (const use of touched.values()) {
+    const follows = ++followed <= fewFiles || !around.late()
+    if (!follows && !found.some(({ text }) => text === tooMany))
+      found.push({ verdict: "ask", rule: "depth", text: tooMany, command: null })
+    for (const finding of Paths.judge(use, follows ? [use.file, around.follow(use.file)] : [use.file], around.homes))
       found.push({ ...finding, command: null })
+  }
   if (found.some((finding) => finding.verdict === "ask")) {
     // What has something to hide is read once more, word by word, whatever its words stand in.
     const forbidden = ForbiddenCommand.scan(clean, around)

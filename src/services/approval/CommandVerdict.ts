@@ -61,12 +61,17 @@ const reasonsOf = (found: ReadonlyArray<Found>): ReadonlyArray<Reason> => {
   return [...reasons.values()]
 }
 
+/** Where the commands of a line are not surely known, all that may be one. */
+const pieces = (source: string): ReadonlyArray<string> => source.split(/[\n;|&(){}`]+/)
+
 export const of = (
   judged: { readonly source: string; readonly found: ReadonlyArray<Found>; readonly commands: ReadonlyArray<string> },
   lists: Lists,
   unattended: boolean
 ): Verdict => {
-  const pattern = denied([judged.source, ...judged.commands], lists.deny)
+  const unread = lists.deny.length > 0 && judged.found.some(({ rule }) => notUnderstood.has(rule))
+  const lines = [judged.source, ...judged.commands, ...(unread ? pieces(judged.source) : [])]
+  const pattern = denied(lines, lists.deny)
   if (pattern !== null)
     return { verdict: "never", reasons: [{ rule: "deny", text: `the owner's list forbids \`${pattern}\`` }] }
   const nevers = judged.found.filter(({ verdict }) => verdict === "never")

@@ -23,10 +23,10 @@ const corpus = Schema.decodeUnknownSync(Corpus)(corpusFile)
 
 const homes = { agent: "/home/ada/.hermes-effect", person: "/home/ada" }
 
-let parse: () => Parse
+let parse: (now?: () => number) => Parse
 beforeAll(async () => {
   const ready = await Effect.runPromise(Effect.flatten(BashTree.make))
-  parse = () => ready(() => performance.now())
+  parse = (now = () => performance.now()) => ready(now)
 })
 
 const judged = (
@@ -149,6 +149,40 @@ const soup = fc
   )
   .map((parts) => parts.join(""))
 
+describe("behind hundreds of others", () => {
+  const many = (one: (index: number) => string, count = 300) =>
+    Array.from({ length: count }, (_, at) => one(at)).join(" ")
+  const files = many((at) => `a${at}`)
+  const unhurried: Parse = (source) => parse(() => 0)(source)
+
+  it.each([
+    ["a file to read", `cat ${files}`, "~/.ssh/id_rsa", "ask"],
+    ["a secret of the home", `cat ${files}`, "/home/ada/.hermes-effect/.env", "never"],
+    ["a file to write", `tee ${files}`, "~/.bashrc", "ask"],
+    ["a redirection", many((at) => `echo x > f${at}\n`), "echo x > ~/.bashrc", "ask"],
+    ["a written script", many((at) => `echo x > f${at}\n`), "./f299", "ask"],
+    ["a command", many((at) => `ls d${at};`), "rm -r d1", "ask"],
+    ["a denied command", many((at) => `ls d${at};`), "kubectl apply", "never"],
+    ["a denied command that is not read", many(() => "ls;", 2_100), "kubectl apply", "never"]
+  ] as const)("%s is not overlooked", (_, before, last, expected) => {
+    const lists = { deny: ["kubectl *"], allow: [] }
+    expect(judge(`${before} ${last}`, { parse: unhurried }, lists).verdict).toBe(expected)
+    // What stands before it is not what is asked about.
+    if (!before.startsWith("ls; ls;")) expect(judge(`${before} x`, { parse: unhurried }, lists).verdict).toBe("allow")
+  })
+
+  it("links are followed, or it is said that they are not", () => {
+    const around = { homes, workingDirectory: "/home/ada/project", port: 8642, cron: false, parse: unhurried }
+    const follow = (file: string) => (file.endsWith("/last") ? "/home/ada/.ssh/id_rsa" : file)
+    const rules = (late: boolean) =>
+      new Set(
+        CommandLine.judge(`cat ${files} last`, { ...around, follow, late: () => late }).found.map(({ rule }) => rule)
+      )
+    expect(rules(false)).toEqual(new Set(["credentials"]))
+    expect(rules(true)).toEqual(new Set(["depth"]))
+  })
+})
+
 describe("whatever the text", () => {
   it("never throws, and says allow, ask or never", () => {
     fc.assert(
@@ -188,6 +222,25 @@ describe("whatever the text", () => {
       // The figures are the benchmark's (bench/rows/judge.ts); this finds what has no bound at all.
       expect(performance.now() - began).toBeLessThan(10_000)
     }
+  })
+})
+
+describe("reading a text", () => {
+  /** Every look at the clock finds it further on. */
+  const looked = (millis: number) => {
+    let looks = 0
+    const { tree } = parse(() => ++looks * millis)("a;".repeat(4_000))
+    return { looks, tree }
+  }
+
+  it("ends in time also while its tree is being copied", () => {
+    const whole = looked(0)
+    expect(whole.tree).not.toBeNull()
+    // The parser looks at the clock in less than half of them.
+    const cut = looked(15 / (whole.looks * 0.75))
+    expect(cut.tree).toBeNull()
+    expect(cut.looks).toBeLessThan(whole.looks * 0.9)
+    expect(cut.looks).toBeGreaterThan(whole.looks * 0.6)
   })
 })
 

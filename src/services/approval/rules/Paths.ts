@@ -371,7 +371,7 @@ export const of = (invocation: Invocation, homes: Homes, source: string): Touche
   const kinds = places(homes)
   findings.push(...collected(invocation, source))
   for (const touched of [...words(invocation), ...opened(invocation)]) {
-    if (touched.text === "" || uses.length > 256) continue
+    if (touched.text === "") continue
     const text = touched.text.startsWith("~/")
       ? `${homes.person}${touched.text.slice(1)}`
       : touched.text.startsWith(`${Marked.tilde}/`)

@@ -35,6 +35,7 @@ const reserved = /^(?:[{}!]|\[\[|\]\]|if|then|elif|else|fi|for|while|until|do|do
 const maxDepth = 12
 const maxCommands = 2_000
 const fewCommands = 48
+const fewWords = 1_024
 const maxValues = 16
 
 export class Interpreter {
@@ -49,6 +50,7 @@ export class Interpreter {
   #directory: string | null
   #programs: Set<string> | null = null
   #commands = 0
+  #words = 0
   #stopped = false
 
   constructor(options: Options) {
@@ -107,8 +109,9 @@ export class Interpreter {
           }
           break
         case "Function": {
-          const known = this.#functions.get(statement.name) ?? []
-          this.#functions.set(statement.name, [...known, statement.script])
+          const known = this.#functions.get(statement.name)
+          if (known === undefined) this.#functions.set(statement.name, [statement.script])
+          else known.push(statement.script)
           this.#collect(statement.script)
         }
       }
@@ -294,6 +297,7 @@ export class Interpreter {
   }
 
   #simple({ assignments, redirects, words }: Simple, context: Context): void {
+    if (this.#stopped) return
     const around = this.#around(context.positional)
     const bound = assignments.flatMap(({ elements, name, value }) => [
       ...Expansion.texts(value, around).map((text) => ({ name, value: this.#plain(text) })),
@@ -302,13 +306,17 @@ export class Interpreter {
       )
     ])
     const { opened, source } = this.#open(redirects, context, false)
-    let argvs: ReadonlyArray<ReadonlyArray<Expansion.Argument>> = [[]]
+    let argvs: ReadonlyArray<Array<Expansion.Argument>> = [[]]
     for (const word of words) {
-      const more = Expansion.fields(word, around)
-      if (argvs.length * more.length > 32) {
+      const [first = [], ...others] = Expansion.fields(word, around)
+      if (argvs.length * (others.length + 1) > 32) {
         this.#options.report("hidden-command", "has too many forms to look at them one by one")
-        argvs = argvs.slice(0, 1).flatMap((head) => more.slice(0, 1).map((tail) => [...head, ...tail]))
-      } else argvs = argvs.flatMap((head) => more.map((tail) => [...head, ...tail]))
+        argvs = argvs.slice(0, 1)
+      } else if (others.length > 0) {
+        argvs = argvs.flatMap((head) => [first, ...others].map((tail) => [...head, ...tail]))
+        continue
+      }
+      for (const argv of argvs) argv.push(...first)
     }
     for (const argv of argvs) this.#command(argv, bound, opened, { ...context, stdin: source }, false)
   }
@@ -321,11 +329,9 @@ export class Interpreter {
     moreOperands: boolean
   ): void {
     this.#commands += 1
-    if (
-      this.#commands > maxCommands ||
-      context.depth > maxDepth ||
-      (this.#commands > fewCommands && this.#options.late())
-    ) {
+    this.#words += argv.length
+    const many = this.#commands > fewCommands || this.#words > fewWords
+    if (this.#commands > maxCommands || context.depth > maxDepth || (many && this.#options.late())) {
       this.#options.report("depth", "does too much to be understood")
       this.#stopped ||= context.depth <= maxDepth
       return
