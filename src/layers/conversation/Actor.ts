@@ -25,7 +25,7 @@ import type { Activity } from "../../services/operation/Activity.js"
 import type { Drain } from "../../services/operation/Drain.js"
 import type { Ids } from "../../services/operation/Ids.js"
 import type { Pause } from "../../services/operation/Pause.js"
-import type { BusyMode, SettingsShape } from "../../services/operation/Settings.js"
+import type { BusyMode, QuickCommand, SettingsShape } from "../../services/operation/Settings.js"
 import type { Session } from "../../services/session/Session.js"
 import type { Compaction } from "../../services/session/Compaction.js"
 import type { SessionKey } from "../../services/session/SessionKey.js"
@@ -37,6 +37,7 @@ import * as AdmissionTurn from "./AdmissionTurn.js"
 import { type Commands, elapsed } from "./Commands.js"
 import * as EntrySession from "./EntrySession.js"
 import * as Correspondence from "./Correspondence.js"
+import type { QuickCommands } from "./QuickCommands.js"
 import * as Renewal from "./Renewal.js"
 import type { SessionCommands } from "./SessionCommands.js"
 import * as LongTurn from "../../services/conversation/LongTurn.js"
@@ -80,6 +81,12 @@ interface Running {
   spoken: boolean
 }
 
+/** A quick command that runs. */
+interface Execution {
+  readonly entry: InboxEntry
+  fiber: Turn.TurnFiber<void> | null
+}
+
 export interface ActorServices {
   readonly settings: SettingsShape
   readonly scope: Scope.Scope
@@ -100,6 +107,7 @@ export interface ActorServices {
   readonly activity: typeof Activity.Service
   readonly commands: Commands
   readonly sessionCommands: SessionCommands
+  readonly quickCommands: QuickCommands
   readonly compaction: typeof Compaction.Service
   readonly turnRun: TurnRun
   readonly progress: Progress
@@ -142,6 +150,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
     const deferred: Array<InboxEntry> = []
     /** Turns of an earlier process that a pause keeps from going on. */
     const held: Array<Extract<Mail, { readonly _tag: "Resume" }>> = []
+    const executions = new Set<Execution>()
     let running: Running | null = null
     let busyMode: BusyMode = settings.conversation.busyMode
     let lastActive = yield* Clock.currentTimeMillis
@@ -312,8 +321,13 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
       const waiting = [...(run?.steering.splice(0) ?? []), ...pending.splice(0), ...deferred.splice(0)]
       return drop(waiting).pipe(
         Effect.zipRight(run === null ? Effect.void : interrupt(run)),
-        Effect.zipRight(Effect.all([services.delegation.stopBehind(key), services.processes.endAll(key)])),
-        Effect.map(([behind, processes]) => ({ work: run !== null || behind > 0, processes }))
+        Effect.zipRight(
+          Effect.all([services.delegation.stopBehind(key), services.processes.endAll(key), endExecutions])
+        ),
+        Effect.map(([behind, processes, executed]) => ({
+          work: run !== null || behind + executed > 0,
+          processes
+        }))
       )
     })
 
@@ -446,13 +460,61 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
       return CommandTier.permits(tiers, source, name, running !== null)
     }
 
-    /** What a command of the owner's own stands for; null when it is none, or not this sender's to type. */
-    const quick = (entry: InboxEntry, typed: string): InboxEntry | null => {
-      const target = settings.quickCommands.get(typed.toLowerCase())
-      if (target === undefined || !mayType(entry, typed.toLowerCase())) return null
-      const args = entry.event.text.trim().replace(/^\S+\s*/, "")
-      return withText(entry, args === "" ? target : `${target} ${args}`)
+    /** A command of the owner's own; its whole name wins over the beginning of one of ours. */
+    const quick = (parsed: SlashCommand.Parsed): { readonly name: string; readonly means: QuickCommand } | null => {
+      if (parsed._tag === "NotACommand" || SlashCommand.isTaken(parsed.typed)) return null
+      const name = SlashCommand.normal(parsed.typed)
+      const means = settings.quickCommands.get(name)
+      return means === undefined ? null : { name, means }
     }
+
+    const quickly = (
+      entry: InboxEntry,
+      { means, name }: { readonly name: string; readonly means: QuickCommand },
+      recovered: boolean
+    ) =>
+      Effect.gen(function* () {
+        if (!mayType(entry, name)) return yield* freed(entry, Notice.commandRefused({ command: name }).text)
+        const args = entry.event.text.trim().replace(/^\S+\s*/, "")
+        if (means.type === "alias") {
+          const meant = withText(entry, args === "" ? means.target : `${means.target} ${args}`)
+          const again = SlashCommand.parse(meant.event.text)
+          // One that stands for another, or for itself, would never end.
+          return again._tag === "Unknown" || quick(again) !== null
+            ? yield* freed(entry, Notice.commandUnknown({ typed: name, closest: [] }).text)
+            : yield* onEvent(meant, recovered)
+        }
+        if (args !== "") return yield* freed(entry, `/${name} takes nothing behind it.`)
+        if (running !== null) return yield* freed(entry, Notice.busyCommand({ command: name }).text)
+        return yield* execute(entry, name, means.command)
+      })
+
+    /** The conversation goes on meanwhile. */
+    const execute = (entry: InboxEntry, name: string, command: string) =>
+      Effect.gen(function* () {
+        const execution: Execution = { entry, fiber: null }
+        executions.add(execution)
+        execution.fiber = yield* Turn.forkWorker(
+          services.quickCommands.run(name, command, entry).pipe(
+            Effect.flatMap((text) => (executions.delete(execution) ? freed(entry, text) : Effect.void)),
+            Effect.catchAll((error) => Effect.logError("the output of a quick command could not be stored", error))
+          )
+        ).pipe(Effect.provideService(Scope.Scope, services.scope))
+      })
+
+    const endExecutions = Effect.suspend(() => {
+      const ended = [...executions]
+      executions.clear()
+      return Effect.as(
+        Effect.forEach(
+          ended,
+          ({ entry, fiber }) =>
+            Effect.zipRight(fiber === null ? Effect.void : Turn.interruptSoon(fiber), drop([entry])),
+          { discard: true }
+        ),
+        ended.length
+      )
+    })
 
     const command = (entry: InboxEntry, parsed: Extract<SlashCommand.Parsed, { readonly _tag: "Command" }>) =>
       Effect.gen(function* () {
@@ -533,16 +595,14 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         }
         const parsed = SlashCommand.parse(entry.event.text)
         const atOnce = parsed._tag === "Unknown" || (parsed._tag === "Command" && parsed.spec.busy === "dispatch")
-        if (running?.spoken === true && !atOnce) return void deferred.push(entry)
+        const own = quick(parsed)
+        if (running?.spoken === true && !atOnce && own === null) return void deferred.push(entry)
+        if (own !== null) return yield* quickly(entry, own, recovered)
         switch (parsed._tag) {
           case "Command":
             return yield* command(entry, parsed)
-          case "Unknown": {
-            const meant = quick(entry, parsed.typed)
-            if (meant !== null && SlashCommand.parse(meant.event.text)._tag !== "Unknown")
-              return yield* onEvent(meant, recovered)
+          case "Unknown":
             return yield* freed(entry, Notice.commandUnknown({ typed: parsed.typed, closest: parsed.closest }).text)
-          }
           case "NotACommand":
             if (running !== null && !recovered && (yield* answersQuestion(entry))) return
             if (running !== null && !recovered && (yield* clarifies(entry))) return

@@ -11,7 +11,6 @@ import * as Turn from "../../fibers/Turn.js"
 import { addressOf } from "../../services/conversation/Admission.js"
 import type { StoredArrival } from "../../services/conversation/Inbox.js"
 import type { InboundEvent } from "../../services/conversation/InboundEvent.js"
-import type { Session } from "../../services/session/Session.js"
 
 /** A marker that came with the process or the request is kept; without one a person's event is explicitly not cron (decision 6). */
 const markerOf = (arrival: StoredArrival): CronMarker =>
@@ -29,12 +28,13 @@ export const of = (admitted: {
   readonly id: Turn.TurnId
   readonly event: InboundEvent
   readonly arrival: StoredArrival
-  readonly session: Session
+  /** Null where the conversation has none yet. */
+  readonly sessionId: string | null
   readonly sessionKey: string
   /** The message to reply to; a left-over steer text has none (gateway.md 1.10). */
   readonly anchor: string | null
 }): Turn.Turn => {
-  const { event, session } = admitted
+  const { event } = admitted
   const { source } = event
   const address = addressOf(source, admitted.anchor)
   return new Turn.Turn(
@@ -54,7 +54,7 @@ export const of = (admitted: {
         userName: source.userName,
         scopeId: source.scopeId,
         sessionKey: admitted.sessionKey,
-        sessionId: session.id,
+        sessionId: admitted.sessionId,
         uiSessionId: source.uiSessionId,
         messageId: admitted.anchor,
         profile: source.profile ?? "default",

@@ -19,6 +19,7 @@ import { type Owner, SessionStore } from "../../services/session/SessionStore.js
 import * as Notice from "../../services/delivery/Notice.js"
 import { Pause } from "../../services/operation/Pause.js"
 import * as AgentCommands from "./AgentCommands.js"
+import { Settings } from "../../services/operation/Settings.js"
 import { Restart } from "../../services/operation/Restart.js"
 import * as JobCommands from "./JobCommands.js"
 import * as ModelCommands from "./ModelCommands.js"
@@ -69,6 +70,10 @@ export const make = Effect.gen(function* () {
   const skills = yield* Skills
   const mcp = yield* McpServers
   const agents = yield* AgentCommands.make
+  const ownCommands = [...(yield* Settings).quickCommands].map(([name, means]) => ({
+    usage: `/${name}`,
+    help: means.type === "alias" ? `the same as: ${means.target}` : `runs: ${means.command}`
+  }))
 
   const answerApproval = (entry: InboxEntry, approve: boolean, reason: string, scope: Scope = "once") =>
     approvals
@@ -127,7 +132,7 @@ export const make = Effect.gen(function* () {
     Effect.gen(function* () {
       switch (name) {
         case "help":
-          return SlashCommand.helpText
+          return SlashCommand.helpText(ownCommands)
         case "start":
           return ""
         case "approve":

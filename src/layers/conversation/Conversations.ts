@@ -9,6 +9,7 @@ import type { Skills } from "../../services/agent/Skills.js"
 import { Clarifications } from "../../services/agent/Clarification.js"
 import type { TodoStore } from "../../services/agent/TodoStore.js"
 import { Approvals } from "../../services/approval/Approval.js"
+import type { CommandJudge } from "../../services/approval/CommandJudge.js"
 import { Conversations } from "../../services/conversation/Conversations.js"
 import { Inbox, type InboxEntry, type InboxMessage } from "../../services/conversation/Inbox.js"
 import { TurnStore } from "../../services/conversation/TurnStore.js"
@@ -29,6 +30,7 @@ import type { JobDesk } from "../../services/schedule/JobDesk.js"
 import { Compaction } from "../../services/session/Compaction.js"
 import { type SessionKey } from "../../services/session/SessionKey.js"
 import { Processes } from "../../services/shell/Process.js"
+import type { Shell } from "../../services/shell/Shell.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
 import { Transcript } from "../../services/session/Transcript.js"
 import { Database } from "../../services/state/Database.js"
@@ -36,6 +38,7 @@ import type { StateError } from "../../services/state/StateError.js"
 import * as Progress from "../operation/Progress.js"
 import * as Actor from "./Actor.js"
 import * as Commands from "./Commands.js"
+import * as QuickCommands from "./QuickCommands.js"
 import * as SessionCommands from "./SessionCommands.js"
 import * as TurnRecovery from "./TurnRecovery.js"
 import * as TurnRun from "./TurnRun.js"
@@ -63,6 +66,7 @@ const make = Effect.gen(function* () {
     activity: yield* Activity,
     commands: yield* Commands.make,
     sessionCommands: yield* SessionCommands.make(yield* Inbox),
+    quickCommands: yield* QuickCommands.make,
     compaction: yield* Compaction,
     turnRun: yield* TurnRun.make,
     progress: yield* Progress.make
@@ -226,5 +230,7 @@ export const layer: Layer.Layer<
   | Clarifications
   | Skills
   | McpServers
+  | Shell
+  | CommandJudge
   | JobDesk
 > = Layer.scoped(Conversations, make)

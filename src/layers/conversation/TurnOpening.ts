@@ -58,7 +58,14 @@ export const open = (
     if (limit !== null)
       return { _tag: "Refused", because: "limited", notice: Notice.limitReached({ words: spending.words(limit) }) }
     const id = Turn.TurnId.make(yield* ids.next("turn"))
-    const turn = AdmissionTurn.of({ id, event, arrival, session, sessionKey: key, anchor: event.messageId })
+    const turn = AdmissionTurn.of({
+      id,
+      event,
+      arrival,
+      sessionId: session.id,
+      sessionKey: key,
+      anchor: event.messageId
+    })
     return yield* Effect.match(drain.open("turn", key), {
       onFailure: (): Opening => ({ _tag: "Draining" }),
       onSuccess: (close): Opening => ({ _tag: "Opened", session, turn, close })

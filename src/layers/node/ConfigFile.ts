@@ -13,6 +13,7 @@ import {
   UnknownKey,
   ValueRefused
 } from "../../services/operation/Config.js"
+import * as SlashCommand from "../../services/conversation/SlashCommand.js"
 import * as Vision from "../../services/agent/Vision.js"
 import { all, keys } from "../../services/operation/ConfigKey.js"
 import type { ConfigKey } from "../../services/operation/config/Key.js"
@@ -239,7 +240,7 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
     ),
     modelAliases: new Map(Object.entries(value(keys.modelAliases)).map(([name, model]) => [name.toLowerCase(), model])),
     quickCommands: new Map(
-      Object.entries(value(keys.quickCommands)).map(([name, { target }]) => [name.toLowerCase(), target])
+      Object.entries(value(keys.quickCommands)).map(([name, command]) => [SlashCommand.normal(name), command])
     ),
     limits: {
       dailyUsd: value(keys.dailyUsd),

@@ -138,19 +138,29 @@ export type CommandName = (typeof commands)[number]["name"]
 
 export type Parsed =
   | { readonly _tag: "NotACommand" }
-  | { readonly _tag: "Command"; readonly name: CommandName; readonly spec: CommandSpec; readonly args: string }
+  | {
+      readonly _tag: "Command"
+      readonly name: CommandName
+      readonly spec: CommandSpec
+      readonly args: string
+      readonly typed: string
+    }
   /** A command that nobody knows; never sent to the model. `closest` may be empty. */
   | { readonly _tag: "Unknown"; readonly typed: string; readonly closest: ReadonlyArray<string> }
 
-const normal = (name: string): string => name.toLowerCase().replaceAll("_", "-")
+/** Case does not tell names apart, nor does `_` where a platform takes no `-`. */
+export const normal = (name: string): string => name.toLowerCase().replaceAll("_", "-")
+
+const called = (name: string): (typeof commands)[number] | undefined =>
+  commands.find((spec) => spec.name === name) ??
+  commands.find((spec) => (spec.aliases as ReadonlyArray<string>).includes(name))
+
+/** Is a command of ours called so, in full? Such a name is not the owner's to give. */
+export const isTaken = (name: string): boolean => called(normal(name)) !== undefined
 
 const find = (typed: string): (typeof commands)[number] | undefined => {
   const name = normal(typed)
-  return (
-    commands.find((spec) => spec.name === name) ??
-    commands.find((spec) => (spec.aliases as ReadonlyArray<string>).includes(name)) ??
-    uniquePrefix(name)
-  )
+  return called(name) ?? uniquePrefix(name)
 }
 
 const uniquePrefix = (name: string): (typeof commands)[number] | undefined => {
@@ -187,16 +197,16 @@ export const parse = (text: string, prefix = "/"): Parsed => {
   if (rest.startsWith("/")) return { _tag: "NotACommand" }
   const args = argsOf(rest)
   const spec = args === null ? undefined : find(typed)
-  if (spec !== undefined && args !== null) return { _tag: "Command", name: spec.name, spec, args }
+  if (spec !== undefined && args !== null) return { _tag: "Command", name: spec.name, spec, args, typed }
   return prefix === "/" ? { _tag: "Unknown", typed, closest: closestTo(typed) } : { _tag: "NotACommand" }
 }
 
-/** The text of `/help`. */
-export const helpText: string = (commands as ReadonlyArray<CommandSpec>)
-  .filter((spec) => spec.silent !== true)
-  .map((spec) => `${spec.usage} — ${spec.help}`)
-  .concat("Whatever is no command is for me: just write it.")
-  .join("\n")
+/** The text of `/help`; the owner's own commands come last. */
+export const helpText = (own: ReadonlyArray<Pick<CommandSpec, "usage" | "help">>): string =>
+  [...(commands as ReadonlyArray<CommandSpec>).filter((spec) => spec.silent !== true), ...own]
+    .map((spec) => `${spec.usage} — ${spec.help}`)
+    .concat("Whatever is no command is for me: just write it.")
+    .join("\n")
 
 const yes = new Set(["yes", "ok", "y", "approve", "confirm", "👍"])
 const no = new Set(["no", "n", "deny", "cancel", "reject", "👎"])

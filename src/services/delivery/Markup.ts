@@ -30,6 +30,13 @@ const longestInfo = 40
 /** A newline and the longest marker. */
 export const longestClosing = longestMarker + 1
 
+/** A text as a block of code: nothing in it is markup. */
+export const fenced = (text: string): string => {
+  const longest = Math.max(2, ...Array.from(text.matchAll(/`+/g), ([run]) => run.length))
+  const marker = longest < longestMarker ? "`".repeat(longest + 1) : "~".repeat(longestMarker)
+  return `${marker}\n${text}\n${marker}`
+}
+
 const opening = /^ {0,3}(`{3,}|~{3,})/
 const closing = /^ {0,3}(`{3,}|~{3,})(?=[ \t\r]*$)/
 

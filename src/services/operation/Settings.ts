@@ -28,6 +28,11 @@ export interface ModelBackend {
   readonly sees?: boolean
 }
 
+/** A command of the owner's own: words that are sent for it, or a line that the shell runs. */
+export type QuickCommand =
+  | { readonly type: "alias"; readonly target: string }
+  | { readonly type: "exec"; readonly command: string }
+
 export interface TelegramSettings {
   readonly enabled: boolean
   readonly token: Redacted.Redacted | null
@@ -196,8 +201,8 @@ export interface SettingsShape {
   readonly channelOverrides: ChannelOverrides
   /** Short names of models, in small letters. */
   readonly modelAliases: ReadonlyMap<string, string>
-  /** The owner's own commands: what each stands for. */
-  readonly quickCommands: ReadonlyMap<string, string>
+  /** The owner's own commands, by their names in small letters with hyphens: what each stands for. */
+  readonly quickCommands: ReadonlyMap<string, QuickCommand>
   /** Files out and in (gateway.md 3.5, 3.8). */
   readonly media: {
     /** Besides the working directory, and the home's workspace and media. */

@@ -71,9 +71,9 @@ describe("what the owner sets", () => {
           model: echo,
           settings: {
             quickCommands: new Map([
-              ["standup", "Say what I did yesterday"],
-              ["me", "/whoami"],
-              ["loop", "/loop"]
+              ["standup", { type: "alias", target: "Say what I did yesterday" }],
+              ["me", { type: "alias", target: "/whoami" }],
+              ["loop", { type: "alias", target: "/loop" }]
             ])
           }
         })

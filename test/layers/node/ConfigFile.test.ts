@@ -75,6 +75,21 @@ describe("ConfigFile", () => {
     })
   )
 
+  it.effect("takes commands of the owner's own by a name of their own, with _ for - as platforms want it", () =>
+    Effect.gen(function* () {
+      const own = (name: string) => ({ config: `quick_commands:\n  ${name}: { type: exec, command: "df -h" }\n` })
+      const { quickCommands } = yield* settings(own("My_Disk"))
+      expect([...quickCommands]).toEqual([["my-disk", { type: "exec", command: "df -h" }]])
+      for (const taken of ["status", "Reset", "set_home"]) {
+        const [issue = ""] = yield* issues(own(taken))
+        expect(issue).toContain("quick_commands")
+        expect(issue).toContain("commands under names that no command of ours has")
+        expect((yield* settings(own(taken))).quickCommands.size).toBe(0)
+      }
+      expect(yield* issues({ config: 'mcp_servers: {"my files": {command: npx}}' })).toHaveLength(1)
+    })
+  )
+
   it.effect("names a toolset that there is not by its setting, and takes the others", () =>
     Effect.gen(function* () {
       const config =

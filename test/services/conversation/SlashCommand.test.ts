@@ -44,7 +44,9 @@ describe("SlashCommand", () => {
   })
 
   it("shows every command that is not silent", () => {
-    for (const spec of commands) expect(helpText.includes(spec.usage)).toBe(!("silent" in spec))
+    const help = helpText([{ usage: "/disk", help: "runs: df" }])
+    expect(help).toContain("/disk — runs: df")
+    for (const spec of commands) expect(help.includes(spec.usage)).toBe(!("silent" in spec))
   })
 
   it("takes only a plain word for an answer", () => {

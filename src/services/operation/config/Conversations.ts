@@ -22,7 +22,7 @@ export const conversations = {
     path: "quick_commands",
     schema: QuickCommands,
     fallback: {},
-    doc: "commands of your own, by name: {type: alias, target: what is sent for it}"
+    doc: "commands of your own, by name: {type: alias, target: what is sent for it} or {type: exec, command: a line for the shell}"
   }),
   quietHours: key({
     path: "display.quiet_hours",

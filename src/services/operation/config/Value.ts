@@ -1,9 +1,16 @@
 /** What settings take, each with the words in which a wrong value is told. */
 import { Either, ParseResult, Schema } from "effect"
 import * as ToolsetName from "../../agent/ToolsetName.js"
+import * as SlashCommand from "../../conversation/SlashCommand.js"
 import * as ClockTime from "../../schedule/ClockTime.js"
 import * as QuietHours from "../QuietHours.js"
 import { Provider } from "../Settings.js"
+
+/** Of a record: its own schema of keys would pass over one that does not fit, without a word. */
+const named =
+  (fits: (name: string) => boolean) =>
+  <A extends { readonly [name: string]: unknown }, I>(record: Schema.Schema<A, I>): Schema.Schema<A, I> =>
+    record.pipe(Schema.filter((values) => Object.keys(values).every(fits)))
 
 /** Says what was expected, in a person's words, and what stood there. */
 export const expecting = <A, I>(schema: Schema.Schema<A, I>, expected: string): Schema.Schema<A, I> =>
@@ -177,10 +184,13 @@ export const Texts = expecting(
 )
 export const QuickCommands = expecting(
   Schema.Record({
-    key: Schema.String.pipe(Schema.pattern(/^[\p{L}][\p{L}\p{N}_-]*$/u)),
-    value: Schema.Struct({ type: Schema.Literal("alias"), target: Schema.NonEmptyString })
-  }),
-  "commands such as {standup: {type: alias, target: Say what I did yesterday}}"
+    key: Schema.String,
+    value: Schema.Union(
+      Schema.Struct({ type: Schema.Literal("alias"), target: Schema.NonEmptyString }),
+      Schema.Struct({ type: Schema.Literal("exec"), command: Schema.NonEmptyTrimmedString })
+    )
+  }).pipe(named((name) => /^\p{L}[\p{L}\p{N}_-]*$/u.test(name) && !SlashCommand.isTaken(name))),
+  "commands under names that no command of ours has, such as {disk: {type: exec, command: df -h}}"
 )
 
 export const WebSearchProvider = expecting(
@@ -197,7 +207,7 @@ export const Declared = Schema.Record({
 })
 export const McpServers = expecting(
   Schema.Record({
-    key: Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9_-]{1,40}$/)),
+    key: Schema.String,
     value: Schema.Struct({
       enabled: Schema.optional(Schema.Boolean),
       command: Schema.optional(Schema.NonEmptyString),
@@ -210,8 +220,8 @@ export const McpServers = expecting(
       timeout: Schema.optional(Schema.Number.pipe(Schema.between(1, 400))),
       trusted_tools: Schema.optional(Schema.Array(Schema.String))
     }).pipe(Schema.filter(({ command, url }) => (command === undefined) !== (url === undefined)))
-  }),
-  "servers by name, each with a command or a url, such as {files: {command: npx, args: [-y, a-server]}}"
+  }).pipe(named((name) => /^[A-Za-z0-9_-]{1,40}$/.test(name))),
+  "servers by name (letters, digits, _ and -), each with a command or a url, such as {files: {command: npx, args: [-y, a-server]}}"
 )
 
 export const HomeChannel = expecting(
