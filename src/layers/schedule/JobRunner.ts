@@ -27,9 +27,7 @@ import { JobRunner, type RunControl } from "../../services/schedule/JobRunner.js
 import { JobStore, type StoredJob } from "../../services/schedule/JobStore.js"
 import { runId } from "../../services/schedule/Occurrence.js"
 import { Responses } from "../../services/schedule/Response.js"
-import * as Schedule from "../../services/schedule/Schedule.js"
 import * as ScheduleWords from "../../services/schedule/ScheduleWords.js"
-import * as Wrapper from "../../services/schedule/Wrapper.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
 import { Transcript } from "../../services/session/Transcript.js"
 import { Database, type Step } from "../../services/state/Database.js"
@@ -37,14 +35,12 @@ import type { StateError } from "../../services/state/StateError.js"
 import * as RunDelivery from "./RunDelivery.js"
 import * as RunDocument from "./RunDocument.js"
 import * as RunRetry from "./RunRetry.js"
+import * as RunVerdict from "./RunVerdict.js"
 import * as RunWork from "./RunWork.js"
 
 /** How long a notice may take when the gateway is about to end. */
 const lastWordsBound = "3 seconds"
 const recordAttempts = 6
-
-/** What is recorded of a run, without how its delivery went. */
-type Verdict = Pick<RunEnding, "error" | "reason" | "streak"> & { readonly status: RunEnding["status"] }
 
 const make = Effect.gen(function* () {
   const settings = yield* Settings
@@ -140,96 +136,6 @@ const make = Effect.gen(function* () {
             )
     )
 
-  const streakAfter = (stored: StoredJob, verdict: Verdict): number =>
-    verdict.streak === "failure" ? stored.job.failureStreak + 1 : 0
-
-  const failureText = (
-    stored: StoredJob,
-    failure: FailureText.Failure,
-    verdict: Verdict,
-    note: string | null
-  ): string => {
-    const { job, schedule } = stored
-    const nudge = FailureText.nudge({
-      id: job.id,
-      recurring: schedule !== null && Schedule.isRecurring(schedule),
-      streak: streakAfter(stored, verdict),
-      threshold: settings.cron.failureNudgeThreshold
-    })
-    return [FailureText.summary(job.name, failure, settings.fallbacks.length > 0), note, nudge]
-      .filter((text) => text !== null)
-      .join("\n")
-  }
-
-  const verdictOf = (done: RunWork.Work): Verdict => {
-    switch (done._tag) {
-      case "Said":
-        return { status: "ok", reason: done.silent ? "it had nothing to report" : null, error: null, streak: "success" }
-      case "Quiet":
-        return { status: "ok", reason: done.reason, error: null, streak: "success" }
-      case "Blocked":
-        return { status: "blocked_config", reason: done.reason, error: done.reason, streak: "same" }
-      case "Empty":
-        return {
-          status: "error",
-          reason: "it has nothing to do any more",
-          error: "the job is empty",
-          streak: "failure"
-        }
-      case "Failed": {
-        const error = redactor.text(done.failure.detail)
-        return { status: "error", reason: error, error, streak: "failure" }
-      }
-    }
-  }
-
-  /** What people are told, and where; empty when nobody has to hear. */
-  const wordsOf = (
-    stored: StoredJob,
-    done: RunWork.Work,
-    verdict: Verdict,
-    plan: RunRetry.Plan
-  ):
-    | {
-        readonly lane: "result"
-        readonly text: string
-        readonly clean: string
-        readonly directory: string | null
-      }
-    | { readonly lane: "failure"; readonly text: string }
-    | null => {
-    const { job } = stored
-    switch (done._tag) {
-      case "Said": {
-        if (done.silent) return null
-        const text = [done.text, done.warning].filter((part) => part !== null).join("\n\n")
-        const wraps = settings.cron.wrapResponse && !done.verbatim
-        const continuable = job.attachToSession ?? settings.cron.mirrorDelivery
-        return {
-          lane: "result",
-          text: wraps ? Wrapper.wrapped(job, text, { continuable }) : text,
-          clean: text,
-          directory: done.directory
-        }
-      }
-      case "Quiet":
-        return null
-      case "Blocked":
-        return stored.preflightAlerted
-          ? null
-          : {
-              lane: "failure",
-              text: `⚠ Job "${job.name}" cannot run: ${done.reason} It is not told again until it has run well.`
-            }
-      case "Empty":
-        return { lane: "failure", text: `⚠ Job "${job.name}" has nothing to do any more and is paused.` }
-      case "Failed":
-        return plan.quiet || done.mute
-          ? null
-          : { lane: "failure", text: failureText(stored, done.failure, verdict, plan.note) }
-    }
-  }
-
   /** The document of a run that said something or failed; it is there before anything else tells of it. */
   const saveDocument = (claim: FireClaim, stored: StoredJob, done: RunWork.Work, trace: RunWork.Trace) =>
     Effect.gen(function* () {
@@ -266,7 +172,7 @@ const make = Effect.gen(function* () {
   const speak = (
     claim: FireClaim,
     done: RunWork.Work,
-    verdict: Verdict,
+    verdict: RunVerdict.Verdict,
     trace: RunWork.Trace,
     turn: Turn.Turn,
     letters: RunDelivery.Letters
@@ -336,10 +242,10 @@ const make = Effect.gen(function* () {
     Effect.gen(function* () {
       const { job } = stored
       const turn = yield* Turn.current
-      const verdict = verdictOf(done)
+      const verdict = RunVerdict.of(done, redactor.text)
       const output = yield* saveDocument(claim, stored, done, trace)
       const plan = yield* retry(claim, stored, done)
-      const words = wordsOf(stored, done, verdict, plan)
+      const words = RunVerdict.words(settings, stored, done, verdict, plan)
       const lane = words === null ? null : words.lane === "result" ? route : yield* post.failureRoute(job)
       const letters =
         words === null || lane === null
