@@ -31,18 +31,6 @@ const startPatience = "5 seconds"
 /** When the database could not be read, or a chat has no room. */
 const retryMillis = 5_000
 
-/** Nobody here asks a row to wait longer than this. */
-const longestWaitMillis = 900_000
-
-/**
- * How long a row that an earlier process left has to wait still. A time that is too far away was written down by a
- * clock that has been set back since: asked too early, the platform says so, and asked too late, the chat was silent.
- */
-const leftOf = (chat: WaitingChat, now: number): number => {
-  const left = chat.notBefore === null ? 0 : chat.notBefore - now
-  return left > longestWaitMillis ? 0 : left
-}
-
 export interface Waiting {
   /** Sends what is due now; succeeds with how many were sent when that is done, or after 5 s with how many were until then. */
   readonly sendDue: Effect.Effect<number, StateError>
@@ -86,6 +74,18 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, scope: Scop
             address.threadId === row.address.threadId
         )
       )
+
+    /**
+     * How long a row that an earlier process left has to wait still. A clock that shows less than when something was
+     * written down has been set back since: what was asked for then is waited for, and not what it was set back by.
+     */
+    const leftOf = (chat: WaitingChat, now: number): Effect.Effect<number, StateError> =>
+      Effect.gen(function* () {
+        if (chat.notBefore === null || chat.notBefore <= now) return 0
+        const [first] = yield* outbox.waitingIn(chat, 1)
+        const [newest] = yield* outbox.list({ limit: 1 })
+        return chat.notBefore - Math.max(now, first?.createdAt ?? now, newest?.createdAt ?? now)
+      })
 
     const failed = (row: DeliveryRow, reason: string) => [row, { _tag: "Failed", reason }] as const
 
@@ -178,7 +178,7 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, scope: Scop
       let next = Number.POSITIVE_INFINITY
       for (const [lane, chat] of first) {
         if (served.has(lane)) continue
-        const due = holds.until(lane) ?? now + leftOf(chat, wall)
+        const due = holds.until(lane) ?? now + (yield* leftOf(chat, wall))
         if (due <= now) begun.push(yield* serveApart(chat))
         else {
           if (holds.until(lane) === null) yield* holds.hold(lane, due - now)

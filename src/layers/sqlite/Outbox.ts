@@ -190,7 +190,7 @@ const make = Effect.gen(function* () {
     ),
     waitingChats: database
       .read("outbox.waitingChats", (sql) =>
-        chats(sql`SELECT platform, chat_id AS chatId, not_before AS notBefore, min(coalesce(resend_of, id)) AS place
+        chats(sql`SELECT platform, chat_id AS chatId, max(not_before) AS notBefore, min(coalesce(resend_of, id)) AS place
           FROM deliveries WHERE state = 'pending' GROUP BY platform, chat_id ORDER BY place`)
       )
       .pipe(Effect.withSpan("Outbox.waitingChats")),

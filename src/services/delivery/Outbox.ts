@@ -65,7 +65,7 @@ export interface NewDelivery {
   readonly isCron: boolean
 }
 
-/** A chat with rows that wait: when the first of them may be tried, null for at once. */
+/** A chat with rows that wait: until when it is to be left alone, as any of them says; null for not at all. */
 export interface WaitingChat {
   readonly platform: string
   readonly chatId: string

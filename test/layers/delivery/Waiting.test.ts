@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, TestClock } from "effect"
-import { SendRefused, SendRetryable } from "../../../src/services/adapter/Adapter.js"
+import { SendRefused, SendRetryable, SendUncertain } from "../../../src/services/adapter/Adapter.js"
 import { withWall } from "../support/wallClock.js"
 import { at, durable, life, outgoing, platform, settle } from "./support.js"
 
@@ -73,7 +73,8 @@ describe("flood control", () => {
     ).pipe(Effect.provide(durable))
   )
 
-  it.scoped("that an earlier process wrote down before the clock was set back is over at the start", () =>
+  /** A penalty of so many seconds, the gateway's end, and another gateway after the clock was set. */
+  const afterRestart = (seconds: number, setBy: number, first = seconds) =>
     withWall((set) =>
       Effect.gen(function* () {
         const chat = platform()
@@ -81,18 +82,76 @@ describe("flood control", () => {
           Effect.gen(function* () {
             const before = yield* life([chat])
             yield* before.delivery.recover
-            chat.onSend = () => Effect.fail(flood(45))
+            chat.onSend = (message, arrives) =>
+              message.address.chatId === "1" ? Effect.fail(flood(chat.calls.length <= 1 ? first : seconds)) : arrives
             yield* before.delivery.deliver(outgoing("1", "first"))
+            if (first === seconds) return
+            yield* pass(first + 1)
+            assert.lengthOf(chat.calls, 2)
+            yield* before.delivery.deliver(outgoing("2", "elsewhere"))
           })
         )
+        chat.posted.length = 0
         chat.onSend = (_message, arrives) => arrives
-        yield* set(-3_600_000)
+        yield* set(setBy)
         const after = yield* life([chat])
         yield* after.delivery.recover
-        yield* pass(1)
-        assert.deepStrictEqual(texts(chat), ["first"])
+        return chat
       })
-    ).pipe(Effect.provide(durable))
+    )
+
+  it.scoped("of an hour is sat out by the next start too, to its end", () =>
+    Effect.gen(function* () {
+      const chat = yield* afterRestart(3_600, 0)
+      yield* pass(3_590)
+      assert.deepStrictEqual(texts(chat), [])
+      yield* pass(15)
+      assert.deepStrictEqual(texts(chat), ["first"])
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("that an earlier process wrote down before the clock was set back lasts as long as was asked for", () =>
+    Effect.gen(function* () {
+      const chat = yield* afterRestart(45, -3_600_000)
+      yield* pass(44)
+      assert.deepStrictEqual(texts(chat), [])
+      yield* pass(2)
+      assert.deepStrictEqual(texts(chat), ["first"])
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("of a message that had waited long before is told from a clock set back by what else was written down", () =>
+    Effect.gen(function* () {
+      // Written down 2 h ago, so that the clock set back by 1 h does not show before that.
+      const chat = yield* afterRestart(45, -3_600_000, 7_200)
+      yield* pass(60)
+      assert.deepStrictEqual(texts(chat), ["first"])
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("holds back also the copy of what was in doubt before it", () =>
+    Effect.gen(function* () {
+      const chat = platform()
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const before = yield* life([chat])
+          yield* before.delivery.recover
+          chat.onSend = () => Effect.fail(new SendUncertain({ platform: "telegram", detail: "no answer" }))
+          yield* before.delivery.deliver(outgoing("1", "in doubt"))
+          chat.onSend = () => Effect.fail(flood(3_600))
+          yield* before.delivery.deliver(outgoing("1", "refused"))
+        })
+      )
+      chat.onSend = (_message, arrives) => arrives
+      const after = yield* life([chat])
+      yield* after.delivery.recover
+      yield* pass(3_590)
+      assert.deepStrictEqual(texts(chat), [])
+      yield* pass(15)
+      assert.lengthOf(texts(chat), 2)
+      assert.include(texts(chat)[0], "in doubt")
+      assert.strictEqual(texts(chat)[1], "refused")
+    }).pipe(Effect.provide(durable))
   )
 
   it.scoped("of a few seconds is sat out", () =>
