@@ -61,12 +61,13 @@ export const suite = (name: string, stores: Layer.Layer<Database | Outbox | Home
           const [first, second, third] = rows
           yield* write(outbox.settle(first!.id, { state: "unknown", reason: "?" }))
           yield* write(outbox.settle(second!.id, { state: "pending", notBefore: 7, reason: "flood" }))
+          yield* write(outbox.settle(third!.id, { state: "pending", notBefore: 9, reason: "flood" }))
           const [copy] = yield* write(outbox.insert([{ ...waiting("w1", "b"), resendOf: first!.id }]))
           const chats = (yield* outbox.waitingChats).filter(({ platform }) => platform === "waits")
           assert.deepStrictEqual(
             chats.map(({ chatId, notBefore }) => [chatId, notBefore]),
             [
-              ["b", null],
+              ["b", 9],
               ["a", 7]
             ]
           )

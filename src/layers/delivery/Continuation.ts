@@ -5,6 +5,7 @@ import type { Adapter } from "../../services/adapter/Adapter.js"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import * as Rules from "../../services/delivery/Continuation.js"
 import { Mirror } from "../../services/delivery/Mirror.js"
+import { canonical } from "../../services/delivery/Target.js"
 import { Settings } from "../../services/operation/Settings.js"
 import type { StateError } from "../../services/state/StateError.js"
 
@@ -99,7 +100,7 @@ const make = Effect.gen(function* () {
         case "NewThread": {
           const threadId = yield* openThread(adapter, address, job.name)
           if (threadId === null) return { address, arrived: (_messageId, text) => mirrored(address, text) }
-          const at: Address = { ...address, threadId }
+          const at: Address = { ...address, ...canonical(address.platform, { chatId: address.chatId, threadId }) }
           return {
             address: at,
             arrived: (_messageId, text) => seeded(Rules.threadSeed(at, threadId, origin), text, at, "")

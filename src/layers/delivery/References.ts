@@ -1,5 +1,6 @@
 /** What a platform's reference names (gateway.md 6.2): the platform's own reading, else its native form, else a chat that this home knows. */
 import { Effect } from "effect"
+import { type Address, address } from "../../fibers/DeliveryOrigin.js"
 import type { Adapter, ChatPlace } from "../../services/adapter/Adapter.js"
 import type { ChannelDirectory } from "../../services/adapter/ChannelDirectory.js"
 import * as Target from "../../services/delivery/Target.js"
@@ -20,10 +21,37 @@ const wrong = (target: string, hint: string): Reading => ({
   error: new UnresolvedTarget({ target, hint })
 })
 
-const validated = (adapter: Adapter, target: string, place: ChatPlace): Reading => {
-  const complaint = adapter.references?.complaint?.(place) ?? null
-  return complaint === null ? { _tag: "Place", place } : wrong(target, complaint)
-}
+/** The one spelling of a place. Where threads are chats of their own, one that is named as a chat is told by this home having met it. */
+export const canonical = (
+  directory: typeof ChannelDirectory.Service,
+  platform: string,
+  written: ChatPlace
+): Effect.Effect<ChatPlace, StateError> =>
+  Effect.gen(function* () {
+    const place = Target.canonical(platform, written)
+    if (place.threadId !== null || !Target.threadIsChat(platform)) return place
+    const known = yield* directory.candidates(platform, place.chatId)
+    const isThread = known.some(({ chatId, threadId }) => chatId === place.chatId && threadId === chatId)
+    return isThread ? { ...place, threadId: place.chatId } : place
+  })
+
+/** As {@link canonical}, of an address. */
+export const canonicalAddress = (
+  directory: typeof ChannelDirectory.Service,
+  at: Address
+): Effect.Effect<Address, StateError> =>
+  Effect.map(canonical(directory, at.platform, at), (place) => address({ ...at, ...place }))
+
+const validated = (
+  directory: typeof ChannelDirectory.Service,
+  adapter: Adapter,
+  target: string,
+  written: ChatPlace
+): Effect.Effect<Reading, StateError> =>
+  Effect.map(canonical(directory, adapter.platform, written), (place) => {
+    const complaint = adapter.references?.complaint?.(place) ?? null
+    return complaint === null ? { _tag: "Place", place } : wrong(target, complaint)
+  })
 
 /** Reads `reference` of `adapter`'s platform; `written` is what the error quotes. */
 export const read = (
@@ -34,12 +62,14 @@ export const read = (
 ): Effect.Effect<Reading, StateError> =>
   Effect.gen(function* () {
     const { platform, references } = adapter
+    if (reference === "")
+      return wrong(written, `nothing stands behind the colon. Write ${platform} alone, or ${platform}:<chat> with a chat of the list of targets`)
     const own = references?.parse?.(reference) ?? Target.native(platform, reference)
-    if (own !== null) return validated(adapter, written, own)
+    if (own !== null) return yield* validated(directory, adapter, written, own)
     const found = Target.find(reference, yield* directory.candidates(platform, reference))
     switch (found._tag) {
       case "One":
-        return validated(adapter, written, found.place)
+        return yield* validated(directory, adapter, written, found.place)
       case "Several": {
         const chats = found.chats
           .slice(0, listed)
@@ -59,5 +89,9 @@ export const read = (
   })
 
 /** As written: what cron hands on when nobody knows it (decision 20). The adapter's validator has the last word. */
-export const asWritten = (adapter: Adapter, written: string, reference: string): Reading =>
-  validated(adapter, written, { chatId: reference, threadId: null })
+export const asWritten = (
+  directory: typeof ChannelDirectory.Service,
+  adapter: Adapter,
+  written: string,
+  reference: string
+): Effect.Effect<Reading, StateError> => validated(directory, adapter, written, { chatId: reference, threadId: null })

@@ -41,10 +41,16 @@ export const make = (
         : Effect.succeed(adapter)
     )
 
+  const inOneSpelling = (at: Address) => References.canonicalAddress(directory, at)
+
+  const homeOf = (platform: string): Effect.Effect<Address | null, StateError> =>
+    Effect.flatMap(homes.get(platform), (home) => (home === null ? Effect.succeed(null) : inOneSpelling(home)))
+
   /** The homes that something is connected to, in the order of the fallback. */
   const connectedHomes = Effect.gen(function* () {
     const platforms = new Set(yield* connected)
-    return Deliver.inFallbackOrder((yield* homes.all).filter(({ platform }) => platforms.has(platform)))
+    const all = (yield* homes.all).filter(({ platform }) => platforms.has(platform))
+    return Deliver.inFallbackOrder(yield* Effect.forEach(all, inOneSpelling))
   })
 
   const toOrigin = (origin: Address | null): Effect.Effect<Routes, RouteError | StateError> =>
@@ -63,7 +69,7 @@ export const make = (
   const toPlatform = (platform: string, origin: Address | null): Effect.Effect<Routes, RouteError | StateError> =>
     Effect.gen(function* () {
       yield* adapterOf(platform)
-      const home = yield* homes.get(platform)
+      const home = yield* homeOf(platform)
       const here = originOn(platform, origin)
       if (home === null)
         return here === null
@@ -82,7 +88,8 @@ export const make = (
     Effect.gen(function* () {
       const adapter = yield* adapterOf(platform)
       const reading = yield* References.read(directory, adapter, written, reference)
-      const settled = reading._tag === "Unknown" ? References.asWritten(adapter, written, reference) : reading
+      const settled =
+        reading._tag === "Unknown" ? yield* References.asWritten(directory, adapter, written, reference) : reading
       if (settled._tag !== "Place") return yield* settled.error
       const here = address({ platform, ...settled.place })
       // On Slack the thread of the origin is where its chat goes on.
@@ -128,9 +135,11 @@ export const make = (
   return {
     adapterOf,
     connected,
+    homeOf,
     /** See `TargetResolver.route`. */
-    route: (deliver: string | ReadonlyArray<string> | null, origin: Address | null): Effect.Effect<Route, StateError> =>
+    route: (deliver: string | ReadonlyArray<string> | null, from: Address | null): Effect.Effect<Route, StateError> =>
       Effect.gen(function* () {
+        const origin = from === null ? null : yield* inOneSpelling(from)
         const targets: Array<Deliver.Routed> = []
         const problems: Array<Route["problems"][number]> = []
         let unanchored = false

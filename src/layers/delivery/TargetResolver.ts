@@ -87,7 +87,10 @@ const make = Effect.gen(function* () {
   const explicit = (written: string, adapter: Adapter, reference: string, asWritten: boolean) =>
     Effect.gen(function* () {
       const known = yield* References.read(directory, adapter, written, reference)
-      const reading = known._tag === "Unknown" && asWritten ? References.asWritten(adapter, written, reference) : known
+      const reading =
+        known._tag === "Unknown" && asWritten
+          ? yield* References.asWritten(directory, adapter, written, reference)
+          : known
       if (reading._tag !== "Place") return yield* reading.error
       return {
         address: address({ platform: adapter.platform, ...reading.place }),
@@ -136,7 +139,7 @@ const make = Effect.gen(function* () {
 
   const home = (platform: string) =>
     Effect.gen(function* () {
-      const at = yield* homes.get(platform)
+      const at = yield* routes.homeOf(platform)
       if (at === null) return yield* new NoHomeChannel({ platform, setting: settingOf(platform) })
       return { address: at, via: "home", tripwire: yield* tripwire(platform, at) } as const
     })

@@ -9,6 +9,7 @@ import type { JobOrigin } from "../schedule/Job.js"
 import type { StateError } from "../state/StateError.js"
 import type { Routed } from "./Deliver.js"
 import type { Via } from "./Outbox.js"
+import { threadIsChat } from "./Target.js"
 
 /** Where a job's message is gone on from: a thread of its own, or the chat itself. */
 export type Surface = "thread" | "in_channel"
@@ -140,7 +141,7 @@ export const threadSeed = (address: Address, threadId: string, origin: JobOrigin
     ? sourceOf(address, { chatType: "group", userId: cronUser, chatId, threadId }, scopeId)
     : sourceOf(
         address,
-        { chatType: "thread", userId: cronUser, chatId: platform === "discord" ? threadId : chatId, threadId },
+        { chatType: "thread", userId: cronUser, chatId: threadIsChat(platform) ? threadId : chatId, threadId },
         scopeId
       )
 }

@@ -65,6 +65,33 @@ export const native = (platform: string, reference: string): Place | null => {
   return null
 }
 
+/** Platforms on which a thread is a chat of its own, whatever it hangs on. */
+const chatsOfTheirOwn: ReadonlySet<string> = new Set(["discord"])
+
+/** Is a thread of this platform a chat of its own? */
+export const threadIsChat = (platform: string): boolean => chatsOfTheirOwn.has(platform)
+
+const withoutZeros = (text: string): string => (/^-?\d+$/.test(text) ? String(BigInt(text)) : text)
+
+/** No topic, or the one that a forum's messages carry no id of. */
+const isGeneral = (chatId: string, topic: string): boolean => topic === "0" || (topic === "1" && !/^\d/.test(chatId))
+
+const spellings: { readonly [platform: string]: (place: Place) => Place } = {
+  telegram: ({ chatId, threadId }) => {
+    const chat = chatId.startsWith("@") ? chatId.toLowerCase() : withoutZeros(chatId)
+    const topic = threadId === null ? null : withoutZeros(threadId)
+    return { chatId: chat, threadId: topic === null || isGeneral(chat, topic) ? null : topic }
+  },
+  discord: ({ chatId, threadId }) => {
+    const thread = threadId === null ? null : withoutZeros(threadId)
+    return { chatId: thread ?? withoutZeros(chatId), threadId: thread }
+  }
+}
+
+/** The one spelling of a place, as the platform's own messages have it: what is one place there is one here. */
+export const canonical = (platform: string, { chatId, threadId }: Place): Place =>
+  spellings[platform]?.({ chatId, threadId }) ?? { chatId, threadId }
+
 export type Found =
   | { readonly _tag: "One"; readonly place: Place }
   | { readonly _tag: "None" }

@@ -29,10 +29,15 @@ const rooms = adapter("rooms", {
   complaint: (place) => (place.chatId === "r0" ? "room 0 takes no messages" : null)
 })
 
+const discordThread = "160000000000000005"
+const discordChannel = "140000000000000001"
+const otherThread = "160000000000000006"
+
 const chats: ReadonlyArray<KnownChat> = [
   { platform: "telegram", chatId: "-100", threadId: null, name: "Team Rocket", type: "group", lastSeenAt: 1 },
   { platform: "telegram", chatId: "55", threadId: null, name: "Anna", type: "dm", lastSeenAt: 1 },
-  { platform: "telegram", chatId: "56", threadId: null, name: "Anna Bell", type: "dm", lastSeenAt: 1 }
+  { platform: "telegram", chatId: "56", threadId: null, name: "Anna Bell", type: "dm", lastSeenAt: 1 },
+  { platform: "discord", chatId: discordThread, threadId: discordThread, name: "plans", type: "thread", lastSeenAt: 1 }
 ]
 
 const home = at("telegram", "1", "9")
@@ -148,7 +153,39 @@ const cells: ReadonlyArray<Cell> = [
     ],
     [/no platform "nowhere"/]
   ],
-  ["local,telegram", null, [["telegram", "1", "9", "home"]]]
+  ["local,telegram", null, [["telegram", "1", "9", "home"]]],
+  ["telegram:", null, [], [/nothing stands behind the colon/]],
+  // One place is one target, however it is spelled.
+  ["telegram:007,telegram:7,telegram:7:0,telegram:7:00", null, [["telegram", "7", null, "explicit"]]],
+  ["telegram:-0100:07,telegram:-100:7", null, [["telegram", "-100", "7", "explicit"]]],
+  ["telegram:-100:07", origin, [["telegram", "-100", "7", "origin"]]],
+  ["telegram:-100:1,telegram:-100", null, [["telegram", "-100", null, "explicit"]]],
+  ["telegram:7:1", null, [["telegram", "7", "1", "explicit"]]],
+  ["telegram:@Foo_bar,telegram:@foo_BAR", null, [["telegram", "@foo_bar", null, "explicit"]]],
+  ["telegram,telegram:@news", null, [["telegram", "@news", null, "explicit"]], [], { homes: [at("telegram", "@News")] }],
+  [
+    `discord:${discordThread}:${discordThread},discord:${discordThread},discord:${discordChannel}:${discordThread},discord:plans`,
+    null,
+    [["discord", discordThread, discordThread, "explicit"]]
+  ],
+  [
+    `discord:${discordChannel}:${otherThread},discord:${otherThread}:${otherThread}`,
+    null,
+    [["discord", otherThread, otherThread, "explicit"]]
+  ],
+  [
+    `discord:${discordChannel}:${discordThread}`,
+    at("discord", discordThread, discordThread),
+    [["discord", discordThread, discordThread, "origin"]]
+  ],
+  [
+    `discord,discord:${discordThread}`,
+    null,
+    [["discord", discordThread, discordThread, "explicit"]],
+    [],
+    { homes: [at("discord", discordChannel, discordThread)] }
+  ],
+  [`discord:${discordChannel}`, null, [["discord", discordChannel, null, "explicit"]]]
 ]
 
 describe("where a job's output goes", () => {
