@@ -48,8 +48,9 @@ const validated = (
   target: string,
   written: ChatPlace
 ): Effect.Effect<Reading, StateError> =>
-  Effect.map(canonical(directory, adapter.platform, written), (place) => {
-    const complaint = adapter.references?.complaint?.(place) ?? null
+  Effect.gen(function* () {
+    const place = yield* canonical(directory, adapter.platform, written)
+    const complaint = yield* adapter.references?.complaint?.(place) ?? Effect.succeed(null)
     return complaint === null ? { _tag: "Place", place } : wrong(target, complaint)
   })
 

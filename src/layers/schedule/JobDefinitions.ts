@@ -66,9 +66,6 @@ export const make = Effect.gen(function* () {
   ): Effect.Effect<{ readonly deliver: string; readonly notes: ReadonlyArray<string> }, JobError> =>
     Effect.gen(function* () {
       const tokens = Deliver.parse(value)
-      const nowhere = tokens.find(({ word }) => word._tag === "Chat" && word.reference.trim() === "")
-      if (nowhere !== undefined)
-        return yield* invalid(field, nowhere.written, `names no chat; write one behind it: ${nowhere.written}CHAT`)
       const at = yield* resolver.route(Deliver.write(tokens), addressOf(origin))
       const [problem] = at.problems
       if (problem !== undefined) return yield* invalid(field, problem.token, problem.error.message)

@@ -44,8 +44,16 @@ const wordsOf = (message: OutboundMessage): string =>
     ? `(${message.files.map(({ name }) => name).join(", ")})`
     : message.text
 
+/** Of whatever was written where an id belongs. */
+const longestId = 80
+const noConversation = (chatId: string): string =>
+  `there is no conversation ${chatId.length <= longestId ? chatId : `${chatId.slice(0, longestId)}…`} on the page`
+
 const noChat = (chatId: string): SendRefused =>
-  new SendRefused({ platform, code: "chat_not_found", detail: `there is no conversation ${chatId} on the page` })
+  new SendRefused({ platform, code: "chat_not_found", detail: noConversation(chatId) })
+
+const isShown = (session: Session | null): session is Session =>
+  session !== null && session.platform === platform && !session.hidden
 
 /** Nothing was written, so it may be tried again. */
 const unwritten = (error: StateError): SendRetryable =>
@@ -62,7 +70,7 @@ export const make = Effect.gen(function* () {
   const sessionOf = (chatId: string): Effect.Effect<Session, SendRefused | SendRetryable> =>
     Effect.gen(function* () {
       const session = yield* sessions.get(chatId)
-      if (session === null || session.platform !== platform || session.hidden) return yield* noChat(chatId)
+      if (!isShown(session)) return yield* noChat(chatId)
       if (session.endedAt === null || session.key === null) return session
       return (yield* sessions.peek(SessionKey.make(session.key))) ?? session
     }).pipe(
@@ -95,6 +103,15 @@ export const make = Effect.gen(function* () {
   const adapter: Adapter = {
     platform,
     capabilities,
+    references: {
+      complaint: ({ chatId, threadId }) =>
+        threadId !== null
+          ? Effect.succeed("a conversation on the page has no threads")
+          : sessions.get(chatId).pipe(
+              Effect.map((session) => (isShown(session) ? null : noConversation(chatId))),
+              Effect.catchAll(() => Effect.succeed(null))
+            )
+    },
     state: Effect.succeed({ _tag: "Connected" }),
     send: Effect.fn("web.Adapter.send")(function* (message) {
       const session = yield* sessionOf(message.address.chatId)

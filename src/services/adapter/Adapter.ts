@@ -143,8 +143,8 @@ export interface ChatPlace {
 export interface References {
   /** The place that a reference names, null when it is none. What it does not know is no chat, for jobs too. */
   readonly parse?: (reference: string) => ChatPlace | null
-  /** The last word on any place: what is wrong with it, or null. */
-  readonly complaint?: (place: ChatPlace) => string | null
+  /** The last word on any place: what is wrong with it, or null. What cannot be looked up now is no reason to complain. */
+  readonly complaint?: (place: ChatPlace) => Effect.Effect<string | null>
 }
 
 /** One surface: how messages leave for a platform. How they come in is the adapter's own fiber, which calls `Admission.accept`. */

@@ -26,7 +26,7 @@ const adapter = (platform: string, references?: Adapter["references"]): Adapter 
 
 const rooms = adapter("rooms", {
   parse: (reference) => (reference.startsWith("r") ? { chatId: reference, threadId: null } : null),
-  complaint: (place) => (place.chatId === "r0" ? "room 0 takes no messages" : null)
+  complaint: (place) => Effect.succeed(place.chatId === "r0" ? "room 0 takes no messages" : null)
 })
 
 const discordThread = "160000000000000005"

@@ -35,6 +35,14 @@ layer(Layer.merge(server(), FetchHttpClient.layer), { excludeTestServices: true 
       assert.deepInclude(yield* bad({ schedule: "1h" }), { status: 400, code: "job_invalid" })
       assert.deepInclude(yield* bad({ name: "NEWS", schedule: "1h", prompt: "x" }), { status: 409 })
       assert.deepInclude(yield* bad({ schedule: "1h", prompt: "x", sessionId: "ses_nobody" }), { status: 404 })
+      // What is no conversation of the page is no target, whatever it looks like.
+      for (const deliver of ["web:garbage", "web:ses_01h2j3k4m5n6", `web:${session.id}:5`, "web:"])
+        assert.deepInclude(yield* bad({ schedule: "1h", prompt: "x", deliver }), { status: 400, code: "job_invalid" })
+      const named = yield* jobs.create({
+        payload: { name: "named", schedule: "1h", prompt: "x", deliver: `web:${session.id}` }
+      })
+      assert.deepInclude(named.targets, { platform: "web", chatId: session.id, threadId: null, via: "explicit" })
+      yield* jobs.remove({ path: { id: named.id } })
       assert.deepInclude(yield* refusal(jobs.get({ path: { id: "nothing" } })), { status: 404, code: "job_not_found" })
       const id = made.id
       const edited = yield* jobs.update({ path: { id }, payload: { schedule: "weekdays at 9am", prompt: "say: more" } })

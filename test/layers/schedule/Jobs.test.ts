@@ -108,7 +108,6 @@ describe("jobs", () => {
     [{ repeat: 1.5 }, /repeat.*whole number/],
     [{ deliver: "fax:1" }, /no platform "fax"/],
     [{ deliver: "telegram" }, /TELEGRAM_HOME_CHANNEL/],
-    [{ deliver: "telegram:" }, /names no chat/],
     [{ failureDeliver: "fax" }, /failureDeliver.*no platform/],
     [{ script: "/etc/passwd" }, /no script/],
     [{ script: "../outside.sh" }, /no script/],
