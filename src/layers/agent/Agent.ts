@@ -26,6 +26,7 @@ import { verdict } from "../../services/agent/ModelEvidence.js"
 import { Prompt } from "../../services/agent/Prompt.js"
 import { ToolCallStore } from "../../services/agent/ToolCallStore.js"
 import { Toolbox, type ToolResult } from "../../services/agent/Toolbox.js"
+import { isBlank } from "../../services/delivery/Visible.js"
 import { Activity } from "../../services/operation/Activity.js"
 import { Compaction, type CompactionTrigger } from "../../services/session/Compaction.js"
 import * as CompactionPlan from "../../services/session/CompactionPlan.js"
@@ -374,7 +375,7 @@ const make = Effect.gen(function* () {
       const spoken = attempt.right
 
       if (spoken.toolCalls.length === 0) {
-        if (spoken.text.trim() !== "")
+        if (!isBlank(spoken.text))
           return end(spoken.text, spoken.finishReason === "length" ? "truncated" : "answered")
         if (emptyAnswers++ < maxEmptyRetries) continue
         if (!passed && (yield* model.pass)) {
@@ -421,7 +422,7 @@ const make = Effect.gen(function* () {
     }
 
     const summary = yield* speak(request([{ _tag: "user", text: budgetNudge, platformMessageId: null }], false))
-    return end(summary.text.trim() === "" ? lastText : summary.text, "budget")
+    return end(isBlank(summary.text) ? lastText : summary.text, "budget")
   })
 
   /** A turn that ends without an answer has used what it used: nobody else writes that down. */

@@ -14,6 +14,7 @@ import * as UserText from "../../services/conversation/UserText.js"
 import { Delivery, type ReplyStream } from "../../services/delivery/Delivery.js"
 import * as Notice from "../../services/delivery/Notice.js"
 import { Notifier } from "../../services/delivery/Notifier.js"
+import { isBlank } from "../../services/delivery/Visible.js"
 import type { DeliveryRow } from "../../services/delivery/Outbox.js"
 import { Activity } from "../../services/operation/Activity.js"
 import { Ids } from "../../services/operation/Ids.js"
@@ -327,7 +328,7 @@ export const make = Effect.gen(function* () {
     }).pipe(Effect.catchAll((error) => Effect.logError("an interrupted turn could not be settled", error)))
 
   const words = (said: AgentAnswer, waitedMillis: number): string => {
-    const text = said.text.trim() === "" ? Notice.replyEmpty().text : said.text
+    const text = isBlank(said.text) ? Notice.replyEmpty().text : said.text
     const notes = [
       ...(said.exit === "truncated" ? [Notice.replyTruncated().text] : []),
       ...(said.spokenBy === null ? [] : [Notice.spokenByFallback({ backend: said.spokenBy }).text])

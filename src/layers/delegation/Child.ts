@@ -10,6 +10,7 @@ import { TurnStore } from "../../services/conversation/TurnStore.js"
 import type { DelegateResult, DelegateStatus, DelegateTask } from "../../services/delegation/Delegation.js"
 import { DelegationStore, type NewDelegation } from "../../services/delegation/DelegationStore.js"
 import * as OutputSchema from "../../services/delegation/OutputSchema.js"
+import { isBlank } from "../../services/delivery/Visible.js"
 import { Activity } from "../../services/operation/Activity.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { SessionId } from "../../services/session/Session.js"
@@ -234,7 +235,7 @@ export const make = Effect.gen(function* () {
     if (typeof exit.value === "string")
       return { ...cutShort[exit.value], exitReason: exit.value, schemaErrors: null, answer: null }
     const { answer, schemaErrors } = exit.value
-    const empty = answer.text.trim() === ""
+    const empty = isBlank(answer.text)
     return {
       status: empty ? "failed" : "completed",
       exitReason: answer.exit,

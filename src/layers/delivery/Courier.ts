@@ -48,7 +48,8 @@ export const deliveredOf = (deliveries: ReadonlyArray<DeliveryRow>): Delivered =
   return {
     deliveries,
     ok: deliveries.length > 0 && deliveries.every((row) => row.state === "sent" || row.state === "pending"),
-    problem: deliveries.length === 0 ? "there was nothing to send" : open === undefined ? null : problemOf(open)
+    problem: deliveries.length === 0 ? "there was nothing to send" : open === undefined ? null : problemOf(open),
+    left: []
   }
 }
 

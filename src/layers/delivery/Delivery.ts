@@ -14,6 +14,7 @@ import { DeliveryRow, type NewDelivery, Outbox } from "../../services/delivery/O
 import * as Resend from "../../services/delivery/Resend.js"
 import { Redactor } from "../../services/delivery/Redactor.js"
 import { split } from "../../services/delivery/Splitter.js"
+import { isBlank } from "../../services/delivery/Visible.js"
 import type { Activity } from "../../services/operation/Activity.js"
 import type { Ids } from "../../services/operation/Ids.js"
 import { Database, type Step } from "../../services/state/Database.js"
@@ -51,7 +52,7 @@ const bounded = (text: string, limit: number): string => {
 }
 
 const partsOf = (text: string, adapter: Adapter | null): ReadonlyArray<string> => {
-  if (text.trim() === "") return []
+  if (isBlank(text)) return []
   const limit = adapter?.capabilities ?? defaultLimit
   return adapter?.capabilities.splitsLongMessages === true
     ? [text]
@@ -109,19 +110,22 @@ const make = Effect.gen(function* () {
     isCron: isCronAt(environment, marker)
   }))
 
-  const prepare = (outgoing: Unwritten) =>
+  const shaped = (outgoing: Unwritten) =>
     Effect.gen(function* () {
       const adapter = yield* registry.get(outgoing.address.platform)
       const from = yield* sender
-      const { albums, text } = yield* shaping.shape(outgoing, adapter)
+      const { albums, left, text } = yield* shaping.shape(outgoing, adapter)
       const [first] = albums
       // A message that has grown already cannot become a file: it names it.
       const words = text === "" && outgoing.grown !== undefined && first !== undefined ? (first[0]?.name ?? "") : text
-      const parts: ReadonlyArray<Part> = [
+      const named: ReadonlyArray<Part> = [
         ...partsOf(words, adapter).map((piece) => ({ text: piece, media: [] })),
         ...albums.map((media) => ({ text: "", media }))
       ]
-      return (transcriptId: number | null): Step<ReadonlyArray<DeliveryRow>> => {
+      // Whoever waits for an answer never gets silence.
+      const isAwaited = outgoing.replyToPerson && outgoing.cause.kind === "turn"
+      const parts = named.length > 0 || !isAwaited ? named : [{ text: Notice.replyEmpty().text, media: [] }]
+      const step = (transcriptId: number | null): Step<ReadonlyArray<DeliveryRow>> => {
         const rows = rowsOf(outgoing, parts, from, transcriptId)
         const [first, ...rest] = rows
         const { grown } = outgoing
@@ -129,7 +133,10 @@ const make = Effect.gen(function* () {
         const row = Effect.catchTag(ledger.become(grown.id, first), "SqlError", () => alreadyThere(first))
         return Effect.zipWith(row, ledger.insert(rest), (grownRow, others) => [grownRow, ...others])
       }
+      return { step, left }
     })
+
+  const prepare = (outgoing: Unwritten) => Effect.map(shaped(outgoing), ({ step }) => step)
 
   /** An earlier life of this turn answered: its row stands as it is. */
   const alreadyThere = (delivery: NewDelivery): Step<DeliveryRow> =>
@@ -147,8 +154,11 @@ const make = Effect.gen(function* () {
 
   const deliver = (outgoing: Outgoing) =>
     Effect.gen(function* () {
-      const step = yield* prepare(outgoing)
-      return yield* writeAndSend("delivery.insert", step(outgoing.transcriptId), outgoing.buttons ?? [])
+      const { left, step } = yield* shaped(outgoing)
+      const delivered = yield* writeAndSend("delivery.insert", step(outgoing.transcriptId), outgoing.buttons ?? [])
+      return delivered.deliveries.length > 0 || left.length === 0
+        ? { ...delivered, left }
+        : { ...delivered, left, problem: `nothing was sent: ${left.join("; ")}` }
     })
 
   const resend = (id: string) =>

@@ -9,9 +9,10 @@ import { offeredChats, TargetResolver } from "../../services/delivery/TargetReso
 import { Ids } from "../../services/operation/Ids.js"
 
 /** As the API answers it; null where nothing was there to send. */
-const resultOf = ({ deliveries, ok, problem }: Delivered): typeof SendResult.Type | null => {
+const resultOf = ({ deliveries, left, ok, problem }: Delivered): typeof SendResult.Type | null => {
   const [first, ...rest] = deliveries.map(deliveryView)
-  return first === undefined ? null : { delivery: first, deliveries: [first, ...rest], ok, problem }
+  const said = problem ?? (left.length === 0 ? null : left.join("; "))
+  return first === undefined ? null : { delivery: first, deliveries: [first, ...rest], ok, problem: said }
 }
 
 export const make = Effect.gen(function* () {

@@ -64,7 +64,10 @@ export const read = (
   Effect.gen(function* () {
     const { platform, references } = adapter
     if (reference === "")
-      return wrong(written, `nothing stands behind the colon. Write ${platform} alone, or ${platform}:<chat> with a chat of the list of targets`)
+      return wrong(
+        written,
+        `nothing stands behind the colon. Write ${platform} alone, or ${platform}:<chat> with a chat of the list of targets`
+      )
     const own = references?.parse?.(reference) ?? Target.native(platform, reference)
     if (own !== null) return yield* validated(directory, adapter, written, own)
     const found = Target.find(reference, yield* directory.candidates(platform, reference))

@@ -11,6 +11,7 @@ import * as MediaText from "../../services/delivery/MediaText.js"
 import { DeliveryRow, type NewDelivery, Outbox } from "../../services/delivery/Outbox.js"
 import { Redactor, settledPart } from "../../services/delivery/Redactor.js"
 import { measure } from "../../services/delivery/Splitter.js"
+import { isBlank } from "../../services/delivery/Visible.js"
 import { Ids } from "../../services/operation/Ids.js"
 import { Database } from "../../services/state/Database.js"
 import { type Courier, laneOf } from "./Courier.js"
@@ -93,7 +94,7 @@ export const make = (ledger: Ledger, courier: Courier, holds: Holds) =>
             return null
           lookedAt = now
           const text = presentable(settledPart(wanted))
-          if (text === "" || text === shown?.text) return null
+          if (isBlank(text) || text === shown?.text) return null
           const added = text.length - (shown?.text.length ?? 0)
           const enough = strikes === 0 && now - lastAt >= shortestPaceMillis && added >= paceCharacters
           return shown === null || now - lastAt >= pace || enough ? text : null

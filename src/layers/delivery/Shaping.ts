@@ -8,11 +8,14 @@ import type { MediaFiles } from "../../services/delivery/MediaFiles.js"
 import { MediaRefused } from "../../services/delivery/MediaFiles.js"
 import * as Notice from "../../services/delivery/Notice.js"
 import type { Redactor } from "../../services/delivery/Redactor.js"
+import { isBlank } from "../../services/delivery/Visible.js"
 
 export interface Shaped {
   readonly text: string
   /** Each list is one message of the platform. */
   readonly albums: ReadonlyArray<ReadonlyArray<Media.MediaFile>>
+  /** What was asked for and does not go along, each with its reason. */
+  readonly left: ReadonlyArray<string>
 }
 
 const inMegabytes = (bytes: number): string => `${Math.floor(bytes / 1024 / 1024)} MB`
@@ -55,7 +58,7 @@ export const make = (files: typeof MediaFiles.Service, redactor: typeof Redactor
       adapter: Adapter | null
     ): Effect.Effect<Shaped> =>
       Effect.gen(function* () {
-        if (!Media.mayCarry(outgoing.cause.kind)) return { text: redactor.text(outgoing.text), albums: [] }
+        if (!Media.mayCarry(outgoing.cause.kind)) return { text: redactor.text(outgoing.text), albums: [], left: [] }
         const { mentions, text } = MediaText.extract(outgoing.text)
         const looked = yield* Effect.forEach(mentions.slice(0, Media.mostFiles), (mention) =>
           Effect.either(admit(mention, outgoing, adapter))
@@ -64,14 +67,20 @@ export const make = (files: typeof MediaFiles.Service, redactor: typeof Redactor
         // Two names of one file are one file.
         const distinct = [...new Map(admitted.map((file) => [file.path, file])).values()]
         const failed = looked.flatMap((one) => (Either.isLeft(one) && !one.left.silent ? [one.left] : []))
-        const left = mentions.slice(Media.mostFiles).filter(({ explicit }) => explicit).length
+        const tooMany = mentions.slice(Media.mostFiles).filter(({ explicit }) => explicit).length
         const notes = [
           ...failed.map(({ detail, name }) => Notice.mediaFailed({ name, problem: detail }).text),
-          ...(left === 0 ? [] : [Notice.mediaLeft({ count: left, most: Media.mostFiles }).text])
+          ...(tooMany === 0 ? [] : [Notice.mediaLeft({ count: tooMany, most: Media.mostFiles }).text])
         ]
+        // Whoever sends by hand or by a tool is told; a chat where nobody waits for it has nothing from hearing of a file alone.
+        const isSaid = !isBlank(text) || distinct.length > 0 || outgoing.cause.kind !== "send_message"
         return {
-          text: redactor.text([text, ...notes].filter((part) => part.trim() !== "").join("\n\n")),
-          albums: Media.grouped(distinct, adapter?.capabilities.files?.album ?? 1)
+          text: redactor.text([text, ...(isSaid ? notes : [])].filter((part) => !isBlank(part)).join("\n\n")),
+          albums: Media.grouped(distinct, adapter?.capabilities.files?.album ?? 1),
+          left: [
+            ...failed.map(({ detail, name }) => redactor.text(`${name} was not sent: ${detail}`)),
+            ...(tooMany === 0 ? [] : [`${tooMany} more files were not sent: a message takes ${Media.mostFiles}`])
+          ]
         }
       })
   }

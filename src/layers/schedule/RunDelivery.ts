@@ -40,7 +40,9 @@ const outcomeOf = (results: ReadonlyArray<Delivered>, problems: ReadonlyArray<st
   const rows = results.flatMap(({ deliveries }) => deliveries)
   const said = [...problems, ...results.flatMap(({ problem }) => (problem === null ? [] : [problem]))].join("; ")
   const problem = said === "" ? null : said
-  if (problems.length > 0 || rows.some(({ state }) => state === "failed")) return { status: "delivery_failed", problem }
+  const isUnsent = results.some(({ deliveries }) => deliveries.length === 0)
+  if (problems.length > 0 || isUnsent || rows.some(({ state }) => state === "failed"))
+    return { status: "delivery_failed", problem }
   if (rows.some(({ state }) => state === "unknown" || state === "sending")) return { status: "unknown", problem }
   if (rows.some(({ state }) => state === "pending")) return { status: "delivery_queued", problem }
   return { status: "ok", problem: null }

@@ -9,6 +9,7 @@ import { Spending } from "../../services/agent/Spending.js"
 import { Skills } from "../../services/agent/Skills.js"
 import * as Toolset from "../../services/agent/Toolset.js"
 import { TurnStore } from "../../services/conversation/TurnStore.js"
+import { isBlank } from "../../services/delivery/Visible.js"
 import { Activity } from "../../services/operation/Activity.js"
 import { Milestone } from "../../services/operation/Milestone.js"
 import { Settings } from "../../services/operation/Settings.js"
@@ -146,7 +147,7 @@ export const make = Effect.gen(function* () {
           Either.match({
             onLeft: scriptFailed,
             onRight: (output): Work =>
-              !output.wakeAgent || output.stdout === ""
+              !output.wakeAgent || isBlank(output.stdout)
                 ? { _tag: "Quiet", reason: "the script had nothing to say" }
                 : {
                     _tag: "Said",
@@ -207,7 +208,7 @@ export const make = Effect.gen(function* () {
     })
 
   const said = (answer: AgentAnswer): Work => {
-    if (answer.exit === "empty" || answer.text.trim() === "")
+    if (answer.exit === "empty" || isBlank(answer.text))
       return failed("other", "the agent gave no answer", { mute: true })
     const warning =
       answer.exit === "budget"

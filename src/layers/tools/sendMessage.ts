@@ -15,6 +15,7 @@ import { HomeChannels } from "../../services/delivery/HomeChannels.js"
 import { Redactor } from "../../services/delivery/Redactor.js"
 import * as MediaText from "../../services/delivery/MediaText.js"
 import * as Target from "../../services/delivery/Target.js"
+import { isBlank } from "../../services/delivery/Visible.js"
 import { type ResolvedTarget, TargetResolver } from "../../services/delivery/TargetResolver.js"
 
 const Parameters = Schema.Struct({
@@ -82,9 +83,27 @@ const noteOf = (target: ResolvedTarget, delivered: Delivered): string | null => 
   const notes = [
     via === "home" ? `Sent to the home channel of ${address.platform} (${address.chatId}).` : "",
     delivered.deliveries.length > 1 ? `It was sent as ${delivered.deliveries.length} messages.` : "",
-    delivered.problem ?? first?.reason ?? ""
+    delivered.problem ?? first?.reason ?? "",
+    ...delivered.left
   ].filter((note) => note !== "")
   return notes.length === 0 ? null : notes.join(" ")
+}
+
+const codeOf = ({ deliveries }: Delivered): string =>
+  deliveries.length === 0
+    ? "nothing_sent"
+    : deliveries.some((row) => row.state === "unknown")
+      ? "delivery_unknown"
+      : "delivery_failed"
+
+/** What not to do about a message that may be there, or of which a part is. */
+const advice = ({ deliveries }: Delivered): object => {
+  if (deliveries.some((row) => row.state === "unknown"))
+    return { advice: "Do not send it again: ask whether it arrived." }
+  const arrived = deliveries.filter((row) => row.state === "sent").length
+  return arrived === 0
+    ? {}
+    : { advice: `${arrived} of its ${deliveries.length} messages arrived: send again only what is missing.` }
 }
 
 const make = Effect.gen(function* () {
@@ -126,7 +145,7 @@ const make = Effect.gen(function* () {
   const send = (args: Parameters, callId: string) =>
     Effect.gen(function* () {
       const text = args.message ?? ""
-      if (text.trim() === "") return yield* failure("empty_message", "there is no `message` to send")
+      if (isBlank(text)) return yield* failure("empty_message", "there is no `message` to send")
       if (text.length > longestMessage)
         return yield* failure(
           "too_long",
@@ -145,13 +164,8 @@ const make = Effect.gen(function* () {
       })
       const first = delivered.deliveries.at(0)
       const ids = { ...addressFields(target.address), delivery_id: first?.id ?? null }
-      if (!delivered.ok) {
-        const inDoubt = delivered.deliveries.some((row) => row.state === "unknown")
-        return yield* failure(inDoubt ? "delivery_unknown" : "delivery_failed", delivered.problem ?? "", {
-          ...ids,
-          ...(inDoubt ? { advice: "Do not send it again: ask whether it arrived." } : {})
-        })
-      }
+      if (!delivered.ok)
+        return yield* failure(codeOf(delivered), delivered.problem ?? "", { ...ids, ...advice(delivered) })
       yield* tell(target.address, text)
       const note = noteOf(target, delivered)
       return JSON.stringify({

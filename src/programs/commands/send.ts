@@ -5,6 +5,7 @@ import { Effect, Option, Schema } from "effect"
 import * as NodeStream from "@effect/platform-node/NodeStream"
 import process from "node:process"
 import { TargetView } from "../../services/api/Deliveries.js"
+import { isBlank } from "../../services/delivery/Visible.js"
 import { Desk } from "../../services/operation/Desk.js"
 import { desk } from "./desk.js"
 import { failed, usage } from "./failure.js"
@@ -50,7 +51,7 @@ export const command = Command.make(
       if (Option.isNone(options.to)) return yield* usage("say where to: hermes send --to TARGET TEXT")
       if (Option.isNone(options.text)) return yield* usage("say what: hermes send --to TARGET TEXT (- reads stdin)")
       const text = options.text.value === "-" ? yield* stdin : options.text.value
-      if (text.trim() === "") return yield* failed("there is nothing in the message to send")
+      if (isBlank(text)) return yield* failed("there is nothing in the message to send")
       yield* Effect.provide(send(options.to.value, text), desk)
     })
 ).pipe(Command.withDescription("Sends one message out."))

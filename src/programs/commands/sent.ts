@@ -20,7 +20,9 @@ export const outcome = (sent: typeof SendResult.Type) =>
               ? `It is tried again as soon as ${delivery.platform} is there.`
               : `It is tried again at ${moment(sent.delivery.nextAttemptAt)} or soon after.`
           ]
-        : [])
+        : sent.ok && sent.problem !== null
+          ? [sent.problem]
+          : [])
     ])
     if (!sent.ok)
       return yield* failed(

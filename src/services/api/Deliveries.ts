@@ -91,7 +91,7 @@ const Bytes = HttpApiSchema.Uint8Array()
 
 export const SendBody = Schema.Struct({ target: Schema.NonEmptyString, text: Schema.NonEmptyString })
 
-/** What became of one message out: its first part, and all of them. `problem` says what went wrong. */
+/** What became of one message out: its first part, and all of them. `problem` says what went wrong, or with `ok` why it waits or which files stayed behind. */
 export const SendResult = Schema.Struct({
   delivery: DeliveryView,
   deliveries: Schema.Array(DeliveryView),

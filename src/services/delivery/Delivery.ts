@@ -27,6 +27,8 @@ export interface Delivered {
   readonly ok: boolean
   /** The first thing that went wrong, or why it waits, as a person would tell it. */
   readonly problem: string | null
+  /** Files that were asked for and did not go along, each with its reason. */
+  readonly left: ReadonlyArray<string>
 }
 
 /** A reply that grows while the model speaks, on a surface that can edit (gateway.md 3.8). */

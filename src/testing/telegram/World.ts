@@ -1,5 +1,6 @@
 /** The side of Telegram that a bot cannot see: people, chats, topics, messages and the queue of updates. Bot API rules, no transport. */
 
+import { isBlank } from "../../services/delivery/Visible.js"
 import { Uploaded } from "./Multipart.js"
 
 export interface TelegramUser {
@@ -163,7 +164,7 @@ export const makeWorld = (bot: TelegramUser): World => {
   }
 
   const wrongText = (text: unknown): Answer | null =>
-    typeof text !== "string" || text.trim() === ""
+    typeof text !== "string" || isBlank(text)
       ? badRequest("message text is empty")
       : text.length > 4096
         ? badRequest("message is too long")

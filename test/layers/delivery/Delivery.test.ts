@@ -125,10 +125,47 @@ describe("a reply", () => {
     Effect.gen(function* () {
       const chat = platform()
       const gateway = yield* life([chat])
-      const delivered = yield* gateway.delivery.deliver(outgoing("1", " \n "))
-      assert.isFalse(delivered.ok)
-      assert.isNotNull(delivered.problem)
+      for (const text of [" \n ", "\u200b\ufeff", "\u2800\u00ad\u{e0041}"]) {
+        const delivered = yield* gateway.delivery.deliver(
+          outgoing("1", text, { cause: { kind: "send_message", id: `call${text}` }, replyToPerson: false })
+        )
+        assert.isFalse(delivered.ok)
+        assert.isNotNull(delivered.problem)
+      }
       assert.lengthOf(chat.calls, 0)
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("that somebody waits for is never nothing", () =>
+    Effect.gen(function* () {
+      const chat = platform()
+      const gateway = yield* life([chat])
+      for (const text of ["\u200b", "[[as_document]]"]) yield* gateway.delivery.deliver(outgoing("1", text))
+      assert.lengthOf(chat.posted, 2)
+      for (const { text } of chat.posted) assert.include(text, "empty answer")
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("of a file alone that may not go is sent to nobody, and says why; with words it is the words", () =>
+    Effect.gen(function* () {
+      const chat = platform()
+      const gateway = yield* life([chat])
+      const byHand = (text: string) =>
+        gateway.delivery.deliver(
+          outgoing("1", text, { cause: { kind: "send_message", id: `call ${text}` }, replyToPerson: false })
+        )
+      const nothing = yield* byHand("MEDIA:gone.png")
+      assert.deepInclude(nothing, { ok: false, deliveries: [] })
+      assert.match(nothing.problem ?? "", /^nothing was sent: gone\.png was not sent: files cannot be sent to telegram/)
+      assert.lengthOf(chat.calls, 0)
+      const some = yield* byHand("Look: MEDIA:gone.png")
+      assert.isTrue(some.ok)
+      assert.lengthOf(some.left, 1)
+      assert.match(chat.posted[0]?.text ?? "", /^Look:\n\nI could not attach gone\.png/)
+      // Whoever waits for an answer hears of it in the chat.
+      const reply = yield* gateway.delivery.deliver(outgoing("1", "MEDIA:gone.png"))
+      assert.isTrue(reply.ok)
+      assert.match(chat.posted[1]?.text ?? "", /^I could not attach gone\.png/)
     }).pipe(Effect.provide(durable))
   )
 

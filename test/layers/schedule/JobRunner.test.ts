@@ -114,6 +114,14 @@ describe("a run", () => {
     }).pipe(Effect.provide(Testing.gateway({ model: () => Testing.say("done") })))
   )
 
+  it.scopedLive.each(["【静默】。", "［SILENT］", "\u200b"] as const)("sends nobody %j", (said) =>
+    Effect.gen(function* () {
+      yield* make({ prompt: "look", name: "wide" })
+      expect((yield* runNow("wide")).status).toBe(said === "\u200b" ? "error" : "ok")
+      expect((yield* sent).filter(({ text }) => text.includes(said))).toEqual([])
+    }).pipe(Effect.provide(Testing.gateway({ model: () => Testing.say(said) })))
+  )
+
   it.scopedLive("says nothing when there is nothing to say", () =>
     Effect.gen(function* () {
       yield* script("quiet.sh", "true\n")

@@ -55,7 +55,7 @@ export const post = Layer.scopedContext(
               const row = rowOf(outgoing, state)
               yield* Ref.update(sent, (all) => [...all, outgoing])
               yield* Ref.update(rows, (all) => [...all, row])
-              return { deliveries: [row], ok: state === "sent" || state === "pending", problem: null }
+              return { deliveries: [row], ok: state === "sent" || state === "pending", problem: null, left: [] }
             })
         }),
         Layer.mock(Outbox, {

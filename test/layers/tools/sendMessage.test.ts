@@ -512,12 +512,32 @@ describe("send_message", () => {
         [{ action: "react", target: "telegram", message_id: "1" }, "no_emoji"],
         [{ action: "react", target: "telegram", emoji: "well done", message_id: "1" }, "no_emoji"],
         [{ action: "unreact", target: "telegram:-5" }, "no_message"],
+        [{ action: "react", target: "telegram:", emoji: "👍", message_id: "1" }, "UnresolvedTarget"],
+        [{ target: "telegram:", message: "hi" }, "UnresolvedTarget"],
+        [{ target: "telegram:-5", message: "\u200b\u2060" }, "empty_message"],
+        [{ target: "telegram:-5", message: "MEDIA:gone.png" }, "nothing_sent"],
         [{ target: "telegram", message: "  " }, "empty_message"],
         [{ target: "telegram" }, "empty_message"],
         [{ target: "telegram", message: "x".repeat(100_001) }, "too_long"]
       ] as const)
         assert.deepInclude(yield* Turn.enter(inTopic)(here.call(args)), { success: false, code })
       assert.lengthOf(here.telegram.calls, 0)
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("says which file stayed behind, and that part of a message arrived", () =>
+    Effect.gen(function* () {
+      const here = yield* world()
+      const some = yield* Turn.enter(inTopic)(here.call({ target: "telegram:-5", message: "Look: MEDIA:gone.png" }))
+      assert.isTrue(some.success)
+      assert.include(some.note, "gone.png was not sent")
+      here.telegram.onSend = (message, arrives) =>
+        message.text.includes("(2/")
+          ? new SendRefused({ platform: "telegram", code: "bad_request", detail: "no" })
+          : arrives
+      const half = yield* Turn.enter(inTopic)(here.call({ target: "telegram:-5", message: "word ".repeat(1_500) }))
+      assert.deepInclude(half, { success: false, code: "delivery_failed" })
+      assert.match(String(half["advice"]), /^1 of its 2 messages arrived: send again only what is missing/)
     }).pipe(Effect.provide(durable))
   )
 
