@@ -22,6 +22,7 @@ import * as Schedule from "../../src/services/schedule/Schedule.js"
 import { Scheduler } from "../../src/services/schedule/Scheduler.js"
 import { Database, Transaction } from "../../src/services/state/Database.js"
 import { defaults } from "../../src/testing/Settings.js"
+import { measure } from "../world/jobPeers.js"
 import { collect, type Context, type Family, median, quantile, type Row } from "../harness.js"
 
 const expressions = [
@@ -363,11 +364,15 @@ const run = async ({ folder, log, quick }: Context): Promise<ReadonlyArray<Row>>
   })
 
   const burst = await bursts(small, 1_000, quick ? 3 : 7)
+  const others = await measure(1_000, { folder, log, quick })
   rows.push({
     what: "1,000 jobs at one instant: the last handler begins, each with its row",
     unit: "ms",
     ours: burst.started,
-    beside: [],
+    beside: others.map(({ began, name }) => ({
+      name: name === "croner" ? "croner (memory only)" : name,
+      value: began
+    })),
     memory: memory(),
     target: { words: "< 25 ms", met: burst.started < 25 }
   })
@@ -380,16 +385,22 @@ const run = async ({ folder, log, quick }: Context): Promise<ReadonlyArray<Row>>
   for (let index = 0; index < 1_000; index++) one.run(index)
   const single = performance.now() - began
   commits.close()
+  const durable = others.flatMap(({ name, recorded }) => (recorded === null ? [] : [{ name, value: recorded }]))
+  const fastest = Math.min(...durable.map(({ value }) => value))
   rows.push({
     what: "1,000 jobs at one instant: all are recorded, 1,000 at a time",
     unit: "ms",
     ours: burst.recorded,
     beside: [
+      ...durable,
       { name: "one FULL commit a job, raw", value: single },
       { name: "ours, 4 at a time", value: four.recorded }
     ],
     memory: memory(),
-    target: { words: "< 107 ms (graphile-worker)", met: burst.recorded < 107 }
+    target: {
+      words: "faster than each durable peer of this run",
+      met: durable.length === 0 ? null : burst.recorded < fastest
+    }
   })
 
   rows.push({

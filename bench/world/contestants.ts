@@ -1,10 +1,11 @@
 /** Bots in a world of their own: ours, and those that are measured beside it. */
-import { type ChildProcess, execFileSync, fork, spawn } from "node:child_process"
-import { existsSync, mkdtempSync } from "node:fs"
+import { type ChildProcess, fork, spawn } from "node:child_process"
+import { mkdtempSync } from "node:fs"
 import path from "node:path"
 import { fileURLToPath } from "node:url"
 import { end, startGateway } from "../gateway.js"
 import type { Context } from "../harness.js"
+import { installed } from "./peers.js"
 import type { Order, Result } from "./world.js"
 
 /** hermes is ours; see bots.mjs for the others. */
@@ -12,7 +13,6 @@ export const kinds = ["hermes", "raw", "durable", "batch", "grammy", "runner", "
 export type Kind = (typeof kinds)[number]
 
 const here = path.dirname(fileURLToPath(import.meta.url))
-const peers = path.join(here, "peers")
 
 export interface Contestant {
   readonly kind: Kind
@@ -90,17 +90,12 @@ export const start = async (kind: Kind, context: Context, model = false): Promis
   throw new Error(`${kind} left ${warm.unanswered} of its first messages unanswered`)
 }
 
-/** Those that can be started here; the frameworks' own packages are installed beside them on first use. */
+/** Those that can be started here. */
 export const available = (wanted: ReadonlyArray<Kind>, context: Context): ReadonlyArray<Kind> => {
-  const needed = wanted.filter((kind) => kind === "runner" || kind === "telegraf")
-  if (needed.length === 0 || existsSync(path.join(peers, "node_modules"))) return wanted
-  try {
-    execFileSync("npm", ["ci", "--prefix", peers], { stdio: "ignore", timeout: 120_000 })
-    return wanted
-  } catch {
-    context.log(`${needed.join(" and ")} left out: \`npm ci --prefix bench/world/peers\` failed`)
-    return wanted.filter((kind) => kind !== "runner" && kind !== "telegraf")
-  }
+  const needed: ReadonlyArray<Kind> = wanted.filter((kind) => kind === "runner" || kind === "telegraf")
+  return needed.length === 0 || installed(context, needed.join(" and "))
+    ? wanted
+    : wanted.filter((kind) => !needed.includes(kind))
 }
 
 /** Starts all, runs `use`, and ends all whatever happens. */
