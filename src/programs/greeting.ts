@@ -25,9 +25,9 @@ const modelNotes = ({ home, settings }: Started, command: string): ReadonlyArray
   if (lacking !== null) return [`warning: no model is set up, so every message is answered with that alone. ${lacking}`]
   return settings.model.provider === "offline" && home.fresh
     ? [
-        "The built-in offline assistant answers until you name a model, such as",
-        `  ${command} model --provider anthropic claude-sonnet-4-5`,
-        `and put its key (ANTHROPIC_API_KEY=…) into ${path.join(home.directory, ".env")}; then start again.`
+        "The built-in offline assistant answers until you name a model. In a second terminal",
+        `  ${command} setup`,
+        "asks for one and for Telegram, tries each answer and writes it down; then start again."
       ]
     : []
 }
@@ -36,7 +36,7 @@ const telegramNotes = ({ home, settings }: Started, command: string): ReadonlyAr
   if (!home.fresh) return []
   return settings.telegram.enabled && settings.telegram.token !== null
     ? [`Telegram: write to your bot. It answers with a code; \`${command} pairing approve telegram CODE\` lets you in.`]
-    : ["For Telegram put TELEGRAM_BOT_TOKEN=… (from @BotFather) into .env there, and start again."]
+    : []
 }
 
 /** Only a person's terminal is shown the key; who reads a log is told where it is. */

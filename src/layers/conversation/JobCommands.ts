@@ -61,8 +61,8 @@ const inFull = (job: JobView): string =>
     ...(job.prompt === "" ? [] : [job.prompt])
   ].join("\n")
 
-const ran = (run: RunView): string =>
-  `${new Date(run.scheduledAt).toISOString().slice(0, 16).replace("T", " ")} UTC: ${run.status}${run.count > 1 ? ` × ${run.count}` : ""}${run.reason === null ? "" : `, ${run.reason}`} (${run.id})`
+const ran = (run: RunView, timezone: string): string =>
+  `${localTime(run.scheduledAt, timezone)}: ${run.status}${run.count > 1 ? ` × ${run.count}` : ""}${run.reason === null ? "" : `, ${run.reason}`} (${run.id})`
 
 export const make = Effect.gen(function* () {
   const desk = yield* JobDesk
@@ -98,7 +98,7 @@ export const make = Effect.gen(function* () {
         }
         case "Runs": {
           const runs = yield* desk.runs(command.job, shownRuns)
-          return runs.length === 0 ? "It has not run yet." : runs.map(ran).join("\n")
+          return runs.length === 0 ? "It has not run yet." : runs.map((run) => ran(run, settings.timezone)).join("\n")
         }
       }
     })

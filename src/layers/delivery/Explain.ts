@@ -8,6 +8,7 @@ import { type TurnRow, TurnStore } from "../../services/conversation/TurnStore.j
 import { Explain, NothingKnown, type Passage, type Story } from "../../services/delivery/Explain.js"
 import { type DeliveryRow, Outbox } from "../../services/delivery/Outbox.js"
 import * as Telling from "../../services/delivery/Telling.js"
+import { Settings } from "../../services/operation/Settings.js"
 import { JobStore } from "../../services/schedule/JobStore.js"
 import { type Occurrence, Occurrences, ofRunId } from "../../services/schedule/Occurrence.js"
 import { SessionId } from "../../services/session/Session.js"
@@ -40,6 +41,7 @@ const make = Effect.gen(function* () {
   const sessions = yield* SessionStore
   const transcript = yield* Transcript
   const turns = yield* TurnStore
+  const { timezone } = yield* Settings
 
   /** From the turn that a person or a job began down to this one. */
   const ancestry = (turn: TurnRow): Effect.Effect<ReadonlyArray<TurnRow>, StateError> =>
@@ -64,7 +66,10 @@ const make = Effect.gen(function* () {
     Effect.gen(function* () {
       if (run === null) return []
       const stored = yield* jobs.get(run.jobId)
-      return [...(stored === null ? [] : [Telling.job(stored.job)]), Telling.run(run)]
+      return [
+        ...(stored === null ? [] : [Telling.job(stored.job, timezone)]),
+        Telling.run(run, stored?.job.timezone ?? timezone)
+      ]
     })
 
   const sessionById = (id: string | null) =>
@@ -200,5 +205,14 @@ const make = Effect.gen(function* () {
 export const layer: Layer.Layer<
   Explain,
   never,
-  ApprovalStore | ToolCallStore | Inbox | JobStore | Occurrences | Outbox | SessionStore | Transcript | TurnStore
+  | ApprovalStore
+  | ToolCallStore
+  | Inbox
+  | JobStore
+  | Occurrences
+  | Outbox
+  | SessionStore
+  | Settings
+  | Transcript
+  | TurnStore
 > = Layer.effect(Explain, make)

@@ -1,4 +1,5 @@
 /** What stands in the way of a home's gateway, and what to do about it. */
+import { localTime } from "../../services/schedule/ScheduleWords.js"
 import { Clock, Effect } from "effect"
 import * as fs from "node:fs"
 import * as net from "node:net"
@@ -88,7 +89,7 @@ export const clock = (home: string, timezone: string): Effect.Effect<Check> =>
           `the home was written ${Math.round(ahead / 1000)} s in the future: the clock is or was wrong`,
           "set the clock, with NTP if you can"
         )
-      : fine("clock", `${new Date(now).toISOString()}, time zone ${timezone}`)
+      : fine("clock", `${localTime(now, timezone)} in ${timezone}`)
   })
 
 const leastBytes = 200_000_000

@@ -44,15 +44,17 @@ const make = Effect.gen(function* () {
 
   const view = (stored: StoredJob, notes: ReadonlyArray<string> = []): JobView => {
     const { job, remaining, schedule } = stored
+    const timezone = schedule?.timezone ?? job.timezone ?? settings.timezone
+    const meant = schedule ?? ScheduleText.reread(job.schedule, timezone)
     const coming =
       schedule === null || job.nextRunAt === null
         ? []
         : [job.nextRunAt, ...Schedule.upcoming(schedule, job.nextRunAt, shown - 1)]
     return {
       job,
-      words: schedule === null ? "" : ScheduleWords.words(schedule),
+      words: meant === null ? "" : ScheduleWords.words(meant),
       next: coming.slice(0, remaining ?? shown),
-      timezone: schedule?.timezone ?? job.timezone ?? settings.timezone,
+      timezone,
       notes
     }
   }

@@ -8,6 +8,7 @@ import * as Schedule from "../../services/schedule/Schedule.js"
 import type { Step } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
 import type { Work } from "./RunWork.js"
+import { localTime } from "../../services/schedule/ScheduleWords.js"
 
 const minuteMillis = 60_000
 const ladderMillis: ReadonlyArray<number> = [5, 15, 30].map((minutes) => minutes * minuteMillis)
@@ -66,7 +67,7 @@ export const make = Effect.gen(function* () {
                 Effect.zipRight(hold, store.dropRetries(stored.number)),
                 store.wake({ job: stored.number, at: again, kind: "retry", attempt: 1, context: null })
               ),
-        note: `It waits until ${new Date(until).toISOString()} for the provider's limit.`,
+        note: `It waits until ${localTime(until, stored.schedule?.timezone ?? settings.timezone)} for the provider's limit.`,
         quiet: false
       }
     })

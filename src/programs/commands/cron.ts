@@ -14,7 +14,7 @@ import * as Words from "./cron/words.js"
 import { desk } from "./desk.js"
 import * as Listed from "./listed.js"
 import { limit } from "./options.js"
-import { answer, plain, table } from "./output.js"
+import { answer, moment, plain, table } from "./output.js"
 import { running } from "./owner.js"
 
 const reference = Args.text({ name: "JOB" }).pipe(Args.withDescription("Its id, or its exact name."))
@@ -28,7 +28,9 @@ const list = Command.make("list", { all }, (options) =>
       table(
         Words.columns,
         rows.map((job) => Words.row(job, now)),
-        "No jobs. `hermes cron create '0 9 * * 1-5' 'Plan my day'` makes one."
+        options.all
+          ? "No jobs. `hermes cron create 'weekdays at 9am' 'Plan my day'` makes one."
+          : "No jobs are to come; `--all` shows those that are done. `hermes cron create 'weekdays at 9am' 'Plan my day'` makes one."
       )
     )
   })
@@ -213,7 +215,7 @@ const status = Command.make("status", {}, () =>
         ? `A gateway runs at ${seen.gateway.url ?? "?"} and starts jobs.`
         : "No gateway runs: jobs wait until `hermes gateway` does.",
       `${seen.scheduled} scheduled, ${seen.paused} paused, ${seen.failing} failing`,
-      `next: ${seen.next === null ? "none" : new Date(seen.next).toISOString()}`,
+      `next: ${seen.next === null ? "none" : moment(seen.next)}`,
       ...(seen.overdue.length === 0 ? [] : [`overdue: ${seen.overdue.join(", ")}`])
     ])
   })

@@ -7,7 +7,7 @@ import * as Signals from "../../layers/node/Signals.js"
 import { usage } from "./failure.js"
 import { Invocation } from "./invocation.js"
 import { limit } from "./options.js"
-import { answer, moment, plain } from "./output.js"
+import { answer, plain, second } from "./output.js"
 
 /** A line that the log writes: time, level, message, and whatever it is annotated with. */
 const Entry = Schema.Record({ key: Schema.String, value: Schema.Unknown })
@@ -21,7 +21,7 @@ const pretty = (line: string): string => {
   if (Either.isLeft(decoded)) return plain(line)
   const { time, level, message, cause, ...more } = decoded.right
   const facts = Object.entries(more).map(([name, value]) => ` ${name}=${text(value)}`)
-  const at = typeof time === "string" && !Number.isNaN(Date.parse(time)) ? moment(Date.parse(time)) : text(time)
+  const at = typeof time === "string" && !Number.isNaN(Date.parse(time)) ? second(Date.parse(time)) : text(time)
   const why = cause === undefined ? "" : `\n  ${text(cause).replaceAll("\n", "\n  ")}`
   return plain(`${at} ${text(level).toLowerCase()} ${text(message)}${facts.join("")}${why}`)
 }

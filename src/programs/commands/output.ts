@@ -60,10 +60,14 @@ export const table = (
   )
 }
 
+const two = (value: number): string => String(value).padStart(2, "0")
+
+/** An instant as a person reads it, in local time to the second. */
+export const second = (millis: number): string => `${moment(millis)}:${two(new Date(millis).getSeconds())}`
+
 /** An instant as a person reads it, in local time to the minute. */
 export const moment = (millis: number | null): string => {
   if (millis === null) return "-"
   const at = new Date(millis)
-  const two = (value: number): string => String(value).padStart(2, "0")
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}`
 }

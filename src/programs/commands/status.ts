@@ -24,15 +24,30 @@ const modelLines = ({ model }: GatewayStatus): ReadonlyArray<string> =>
           : [`  Its last answer failed (${moment(model.trouble.at)}): ${plain(model.trouble.text)}`])
       ]
 
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`
+
+/** What there is none of is not told. */
+const atWork = ({ api, cron, delegates, processes, turns }: GatewayStatus["work"]): string => {
+  const going = [
+    [turns, "turn"],
+    [cron, "job"],
+    [api, "request"],
+    [delegates, "helper"],
+    [processes, "command"]
+  ] as const
+  const told = going.flatMap(([count, noun]) => (count === 0 ? [] : [counted(count, noun)]))
+  return told.length === 0 ? "Nothing is at work." : `At work: ${told.join(", ")}.`
+}
+
 const lines = (status: GatewayStatus): ReadonlyArray<string> => {
   const { gateway, work, platforms, jobs, paused } = status
   return gateway.running
     ? [
         `The gateway runs at ${gateway.url} (version ${gateway.version}, process ${gateway.pid}, since ${moment(gateway.startedAt)}).`,
-        `Work: ${Object.entries(work)
-          .map(([kind, count]) => `${count} ${kind}`)
-          .join(", ")}.`,
-        `Jobs: ${jobs.scheduled} scheduled${jobs.next === null ? "" : `, the next one at ${moment(jobs.next)}`}.`,
+        atWork(work),
+        jobs.scheduled === 0
+          ? "No jobs are to come."
+          : `${counted(jobs.scheduled, "job")} to come${jobs.next === null ? "" : `, next at ${moment(jobs.next)}`}.`,
         ...(paused ? ["It is paused: no new turns and no jobs until `hermes unpause`."] : []),
         ...modelLines(status),
         ...table(

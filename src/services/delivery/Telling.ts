@@ -8,6 +8,9 @@ import type { InboxEntry } from "../conversation/Inbox.js"
 import type { TurnRow } from "../conversation/TurnStore.js"
 import type { Job } from "../schedule/Job.js"
 import { type Occurrence, runId } from "../schedule/Occurrence.js"
+import * as Span from "../operation/Span.js"
+import * as ScheduleText from "../schedule/ScheduleText.js"
+import * as ScheduleWords from "../schedule/ScheduleWords.js"
 import type { Passage } from "./Explain.js"
 import type { DeliveryRow, Via } from "./Outbox.js"
 
@@ -115,29 +118,42 @@ const runStates: { readonly [S in Occurrence["status"]]: string } = {
   unknown: "how it ended is not known"
 }
 
-export const job = ({ createdAt, createdBy, deliver, id, name, origin, schedule }: Job): Passage => {
+/** The words of a job's target, where they are no address. */
+const targets: { readonly [target: string]: string } = {
+  origin: "the chat that it was made in",
+  local: "no chat: it is only kept",
+  all: "every home channel"
+}
+
+const took = (from: number | null, to: number | null): string =>
+  from === null || to === null ? "" : to - from < 1_000 ? " in less than a second" : ` after ${Span.words(to - from)}`
+
+export const job = (
+  { createdAt, createdBy, deliver, id, name, origin, schedule, timezone: own }: Job,
+  timezone: string
+): Passage => {
+  const zone = own ?? timezone
+  const meant = ScheduleText.reread(schedule, zone)
+
   const by = createdBy === null ? "" : ` by ${createdBy.platform}:${createdBy.userId}`
   const from = origin === null ? "" : ` in ${place(origin)}`
   return {
     at: createdAt,
     kind: "job",
     id,
-    text: `the job ${quote(name)} (${schedule}) was made${by}${from}; what it says goes to ${deliver}`
+    text: `the job ${quote(name)} (${meant === null ? schedule : ScheduleWords.words(meant)}) was made${by}${from}; what it says goes to ${targets[deliver] ?? deliver}`
   }
 }
 
-export const run = (row: Occurrence): Passage => {
-  const several = row.count > 1 ? `, with ${row.count - 1} more until ${new Date(row.lastAt).toISOString()}` : ""
+export const run = (row: Occurrence, timezone: string): Passage => {
+  const at = (millis: number): string => ScheduleWords.localTime(millis, timezone)
+  const several = row.count > 1 ? `, with ${row.count - 1} more until ${at(row.lastAt)}` : ""
   const reason = row.reason === null ? "" : ` (${row.reason})`
-  const took =
-    row.startedAt === null || row.finishedAt === null
-      ? ""
-      : ` after ${Math.max(0, Math.round((row.finishedAt - row.startedAt) / 1000))} s`
   return {
     at: row.startedAt ?? row.claimedAt ?? row.scheduledAt,
     kind: "run",
     id: runId(row.id),
-    text: `a run, due at ${new Date(row.scheduledAt).toISOString()}${several}, ${kinds[row.kind]}: ${runStates[row.status]}${took}${reason}${row.output === null ? "" : `; its document is ${row.output}`}`
+    text: `a run, due at ${at(row.scheduledAt)}${several}, ${kinds[row.kind]}: ${runStates[row.status]}${took(row.startedAt, row.finishedAt)}${reason}${row.output === null ? "" : `; its document is ${row.output}`}`
   }
 }
 
@@ -156,12 +172,11 @@ export const turn = ({ endedAt, outcome, startedAt, state, strikes, turn: facts 
       : `a helper began, ${facts.depth === 1 ? "one step" : `${facts.depth} steps`} away from the asker`
   const ending = outcome === null ? (state === "answering" ? "its answer is on its way" : "it runs") : outcomes[outcome]
   const struck = strikes === 0 ? "" : `; ${strikes} unclean ${strikes === 1 ? "restart" : "restarts"} hit it`
-  const took = endedAt === null ? "" : ` after ${Math.max(0, Math.round((endedAt - startedAt) / 1000))} s`
   return {
     at: startedAt,
     kind: "turn",
     id: facts.id,
-    text: `${kind}: for ${whom(facts.identity)}; ${why(facts.marker)}; ${where(facts.origin)}; ${ending}${took}${struck}`
+    text: `${kind}: for ${whom(facts.identity)}; ${why(facts.marker)}; ${where(facts.origin)}; ${ending}${took(startedAt, endedAt)}${struck}`
   }
 }
 

@@ -244,6 +244,10 @@ export const parse = (text: string, context: Context): Parsed =>
     return yield* decide(rest.startsWith("@") ? yield* alias(rest) : rest, zone, context)
   })
 
+/** What a text meant when it was taken, also where nothing of it is to come any more; null when it is no schedule. */
+export const reread = (text: string, timezone: string): Schedule | null =>
+  Either.getOrNull(parse(text, { now: 0, zone: timezone, timezone: null, wakesAgent: false }))
+
 /** A schedule as text that {@link parse} takes again, its zone apart. */
 export const format = (schedule: Schedule): string => {
   switch (schedule.kind) {

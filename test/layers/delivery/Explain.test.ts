@@ -109,9 +109,9 @@ describe("the story", () => {
       expect(seen.toSorted()).toEqual(["call", "delivery", "job", "run", "session", "turn"])
       expect([seen[0], seen.at(-1)]).toEqual(["job", "delivery"])
       expect(told(story)).toMatch(
-        /the job “Report” \(every 1h\) was made by telegram:7 in telegram:500000001; what it says goes to origin/
+        /the job “Report” \(every hour\) was made by telegram:7 in telegram:500000001; what it says goes to the chat that it was made in/
       )
-      expect(told(story)).toMatch(/a run, due at 20\S+, because somebody asked for it: (it runs|it went well)/)
+      expect(told(story)).toMatch(/a run, due at 20\S+ \S+, because somebody asked for it: (it runs|it went well)/)
       expect(told(story)).toContain("it is a scheduled job's")
       const message = yield* explain.story(yield* find("SELECT id FROM deliveries WHERE cause_kind = 'cron'"))
       expect(message.passages.map(({ kind }) => kind).toSorted()).toEqual(["delivery", "job", "run", "session"])

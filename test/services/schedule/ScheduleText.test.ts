@@ -73,6 +73,9 @@ describe("a schedule's text", () => {
     // As it stands in a row, and as it is written out for people, it is the same.
     const stored = Schema.decodeSync(Schedule.Stored)(Schema.encodeSync(Schedule.Stored)(schedule))
     expect(stored).toEqual(schedule)
+    // A list of what is done says it in the same words, however long ago it was.
+    const past = ScheduleText.reread(ScheduleText.format(schedule), schedule.timezone)
+    expect(past === null ? null : words(past)).toBe(inWords)
     const again = read(ScheduleText.format(schedule), { now: schedule.kind === "interval" ? schedule.anchor : now })
     expect(Schedule.upcoming(again, now - 120_001, 3)).toEqual(
       Schedule.upcoming({ ...schedule, timezone: again.timezone }, now - 120_001, 3)

@@ -5,9 +5,8 @@ import { forPeople } from "../../../services/approval/Approval.js"
 import type { Message } from "../../../services/session/Transcript.js"
 
 const setUp =
-  "For a real model, name one in a terminal: `hermes model --provider anthropic claude-sonnet-4-5`, " +
-  "`--provider openai NAME`, or `--provider openai-compatible --base-url http://127.0.0.1:11434/v1 NAME`. " +
-  "Put its key (ANTHROPIC_API_KEY, OPENAI_API_KEY or HERMES_MODEL_API_KEY) into the home's .env file and start the gateway again."
+  "For a real model run `hermes setup` in a terminal (`npx hermes setup` in the folder that you cloned): it asks for Anthropic, OpenAI " +
+  "or a server of your own such as Ollama, tries it and writes it down. Then start the gateway again."
 
 const who = "I am the built-in offline assistant: a set of rules, not a language model."
 

@@ -1,7 +1,7 @@
 /** Jobs and runs as a person reads them in a terminal. */
 import type { JobBrief, JobView, RunView } from "../../../services/api/Jobs.js"
 import { localTime } from "../../../services/schedule/ScheduleWords.js"
-import { brief, plain } from "../output.js"
+import { brief, plain, second } from "../output.js"
 
 /** A job that should have run so long ago is shown as overdue. */
 const overdueMillis = 15 * 60_000
@@ -46,19 +46,39 @@ export const changed = (done: string, job: JobView): ReadonlyArray<string> => [
   ...job.notes.map((note) => `note: ${plain(note)}`)
 ]
 
+/** An expression beside its words: who wrote it looks for it. */
+const whenever = (job: JobBrief): string =>
+  job.words === "" || job.words.startsWith("once, ")
+    ? job.words || job.schedule
+    : job.words === job.schedule
+      ? job.words
+      : `${job.words}, as ${job.schedule}`
+
+/** What was said of where it goes, and the chats that this is today. */
+const whither = (job: JobView): string => {
+  const chats = job.targets.map(({ chatId, platform }) => `${platform}:${chatId}`).join(", ")
+  return chats === "" || chats === job.deliver ? job.deliver : `${job.deliver} (${chats})`
+}
+
 const line = (name: string, value: string | null): ReadonlyArray<string> =>
   value === null || value === "" ? [] : [`${name}: ${plain(value)}`]
 
 export const inFull = (job: JobView, now: number): ReadonlyArray<string> => [
   `${plain(job.name)} (${job.id})`,
-  `${job.schedule}: ${job.words} (${job.timezone})`,
-  `state: ${next(job, now)}${job.stateReason === null ? "" : ` (${plain(job.stateReason)})`}, runs: ${repeat(job)}`,
+  ...line("when", `${whenever(job)} (${job.timezone})`),
+  ...line(
+    "state",
+    `${isOverdue(job, now) ? next(job, now) : job.state}${job.stateReason === null ? "" : ` (${job.stateReason})`}`
+  ),
   ...line("next", job.next.map((millis) => at(millis, job)).join(", ")),
+  ...line(
+    "runs",
+    job.repeat.times === null ? `${job.repeat.completed}` : `${job.repeat.completed} of ${job.repeat.times}`
+  ),
   ...line("last run", job.lastRunAt === null ? null : `${at(job.lastRunAt, job)}, ${last(job)}`),
   ...line("last error", job.lastError),
   ...line("last delivery error", job.lastDeliveryError),
-  ...line("to", job.deliver),
-  ...line("that is", job.targets.map(({ chatId, platform, via }) => `${platform}:${chatId} (${via})`).join(", ")),
+  ...line("to", whither(job)),
   ...line("failures to", job.failureDeliver),
   ...line("skills", job.skills.join(", ")),
   ...line("script", job.script === null ? null : `${job.script}${job.noAgent ? " (no agent)" : ""}`),
@@ -73,12 +93,12 @@ export const inFull = (job: JobView, now: number): ReadonlyArray<string> => [
 const seconds = (from: number | null, to: number | null): string =>
   from === null || to === null ? "-" : `${Math.round((to - from) / 100) / 10} s`
 
-export const runColumns = ["id", "job", "scheduled (UTC)", "kind", "status", "took", "sent", "why"]
+export const runColumns = ["id", "job", "scheduled", "kind", "status", "took", "sent", "why"]
 
 export const runRow = (run: RunView): ReadonlyArray<string> => [
   run.id,
   run.jobId,
-  new Date(run.scheduledAt).toISOString().slice(0, 19).replace("T", " "),
+  second(run.scheduledAt),
   run.kind,
   run.count > 1 ? `${run.status} × ${run.count}` : run.status,
   seconds(run.startedAt, run.finishedAt),

@@ -42,7 +42,7 @@ export const status = Effect.gen(function* () {
         ? [
             `The gateway ${doing[state.state ?? "ok"]} at ${state.url} (version ${state.version}, process ${state.pid}, since ${moment(state.startedAt)}).`
           ]
-        : ["No gateway runs on this home."]
+        : ["No gateway runs on this home: `hermes gateway run` starts one, `hermes gateway install` keeps one running."]
   )
   if (gateway === null) return yield* new Ended({ code: 1, text: null })
 })

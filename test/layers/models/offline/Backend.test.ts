@@ -38,7 +38,7 @@ describe("the offline assistant", () => {
       assert.include(text, "offline assistant")
       assert.include(text, "not a language model")
       assert.include(text, "run: <command>")
-      assert.include(text, "hermes model --provider")
+      assert.include(text, "hermes setup")
       assert.notInclude(text, "remind me")
       assert.include(yield* said([], "help"), "No tool is offered")
     })
