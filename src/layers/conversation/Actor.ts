@@ -8,15 +8,12 @@ import { Cause, Clock, Deferred, Effect, Exit, Option, Queue, Scope } from "effe
 import * as Turn from "../../fibers/Turn.js"
 import type { Steer } from "../../services/agent/Agent.js"
 import type { Spending } from "../../services/agent/Spending.js"
-import { type Approvals, NothingToAnswer } from "../../services/approval/Approval.js"
-import * as CommandTier from "../../services/conversation/CommandTier.js"
-import type { Clarifications } from "../../services/agent/Clarification.js"
+import type { NothingToAnswer } from "../../services/approval/Approval.js"
 import * as BusyPolicy from "../../services/conversation/BusyPolicy.js"
 import type { ConversationView } from "../../services/conversation/Conversations.js"
 import type { Inbox, InboxEntry, InboxMessage } from "../../services/conversation/Inbox.js"
-import { InboundEvent, signatureOf } from "../../services/conversation/InboundEvent.js"
+import type { InboundEvent } from "../../services/conversation/InboundEvent.js"
 import * as SlashCommand from "../../services/conversation/SlashCommand.js"
-import type { Delegation } from "../../services/delegation/Delegation.js"
 import type { Delivery } from "../../services/delivery/Delivery.js"
 import * as Notice from "../../services/delivery/Notice.js"
 import type { Hints } from "../../services/delivery/Hints.js"
@@ -24,26 +21,21 @@ import type { NoticeText, Notifier } from "../../services/delivery/Notifier.js"
 import type { Activity } from "../../services/operation/Activity.js"
 import type { Drain } from "../../services/operation/Drain.js"
 import type { Ids } from "../../services/operation/Ids.js"
-import type { Pause } from "../../services/operation/Pause.js"
-import type { BusyMode, QuickCommand, SettingsShape } from "../../services/operation/Settings.js"
+import type { BusyMode } from "../../services/operation/Settings.js"
 import type { Session } from "../../services/session/Session.js"
 import type { Compaction } from "../../services/session/Compaction.js"
 import type { SessionKey } from "../../services/session/SessionKey.js"
 import type { Processes } from "../../services/shell/Process.js"
-import type { SessionStore } from "../../services/session/SessionStore.js"
 import type { Database } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
 import * as AdmissionTurn from "./AdmissionTurn.js"
-import { type Commands, elapsed } from "./Commands.js"
-import * as EntrySession from "./EntrySession.js"
 import * as Correspondence from "./Correspondence.js"
-import type { QuickCommands } from "./QuickCommands.js"
 import * as Renewal from "./Renewal.js"
-import type { SessionCommands } from "./SessionCommands.js"
 import * as LongTurn from "../../services/conversation/LongTurn.js"
 import type { Progress } from "../operation/Progress.js"
 import * as LongTurnWatch from "./LongTurnWatch.js"
 import * as TurnOpening from "./TurnOpening.js"
+import * as TypedCommands from "./TypedCommands.js"
 import type { Beginning, InterruptCause, TurnRun } from "./TurnRun.js"
 
 export type Mail =
@@ -81,33 +73,17 @@ interface Running {
   spoken: boolean
 }
 
-/** A quick command that runs. */
-interface Execution {
-  readonly entry: InboxEntry
-  fiber: Turn.TurnFiber<void> | null
-}
-
-export interface ActorServices {
-  readonly settings: SettingsShape
-  readonly scope: Scope.Scope
+export interface ActorServices extends TypedCommands.Services {
   readonly ids: typeof Ids.Service
   readonly drain: typeof Drain.Service
-  readonly pause: typeof Pause.Service
   readonly spending: typeof Spending.Service
   readonly inbox: typeof Inbox.Service
   readonly database: typeof Database.Service
-  readonly sessions: typeof SessionStore.Service
-  readonly approvals: typeof Approvals.Service
-  readonly clarifications: typeof Clarifications.Service
-  readonly delegation: typeof Delegation.Service
   readonly processes: typeof Processes.Service
   readonly delivery: typeof Delivery.Service
   readonly notifier: typeof Notifier.Service
   readonly hints: typeof Hints.Service
   readonly activity: typeof Activity.Service
-  readonly commands: Commands
-  readonly sessionCommands: SessionCommands
-  readonly quickCommands: QuickCommands
   readonly compaction: typeof Compaction.Service
   readonly turnRun: TurnRun
   readonly progress: Progress
@@ -129,30 +105,16 @@ export interface Actor {
 
 const idleMillis = 60_000
 
-interface Stopped {
-  /** A turn, or helpers behind the conversation. */
-  readonly work: boolean
-  /** Commands that ran in the background. */
-  readonly processes: number
-}
-
-const stopped = ({ processes, work }: Stopped): string => {
-  if (processes === 0) return work ? "Stopped." : "Nothing was running."
-  return `Stopped${processes === 1 ? ", and a command in the background was ended." : `, and ${processes} commands in the background were ended.`}`
-}
-
 export const make = (key: SessionKey, services: ActorServices, retire: (actor: Actor) => void): Effect.Effect<Actor> =>
   Effect.gen(function* () {
-    const { settings, inbox, sessions, activity } = services
+    const { inbox, sessions, activity } = services
     const mailbox = yield* Queue.unbounded<Mail>()
     const pending: Array<InboxEntry> = []
     /** What came while a turn's last words were being delivered; handled when it has ended. */
     const deferred: Array<InboxEntry> = []
     /** Turns of an earlier process that a pause keeps from going on. */
     const held: Array<Extract<Mail, { readonly _tag: "Resume" }>> = []
-    const executions = new Set<Execution>()
     let running: Running | null = null
-    let busyMode: BusyMode = settings.conversation.busyMode
     let lastActive = yield* Clock.currentTimeMillis
     let shutdown: Deferred.Deferred<void> | null = null
     let retired = false
@@ -316,13 +278,13 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
       )
 
     /** Ends the running turn and what works behind the conversation, and forgets what waits. */
-    const stop: Effect.Effect<Stopped, StateError> = Effect.suspend(() => {
+    const stop: Effect.Effect<TypedCommands.Stopped, StateError> = Effect.suspend(() => {
       const run = running
       const waiting = [...(run?.steering.splice(0) ?? []), ...pending.splice(0), ...deferred.splice(0)]
       return drop(waiting).pipe(
         Effect.zipRight(run === null ? Effect.void : interrupt(run)),
         Effect.zipRight(
-          Effect.all([services.delegation.stopBehind(key), services.processes.endAll(key), endExecutions])
+          Effect.all([services.delegation.stopBehind(key), services.processes.endAll(key), typed.endAll])
         ),
         Effect.map(([behind, processes, executed]) => ({
           work: run !== null || behind + executed > 0,
@@ -380,182 +342,11 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         return paused === null ? next : acknowledge(entry, Notice.pauseHeld(paused))
       })
 
-    const status = (entry: InboxEntry) =>
-      Effect.gen(function* () {
-        const run = running
-        const waiting = pending.length + (run?.steering.length ?? 0)
-        const session = yield* EntrySession.peek(sessions, entry)
-        const delegates = (yield* services.delegation.running).filter(({ sessionKey }) => sessionKey === key)
-        const paused = yield* services.pause.current
-        return [
-          run === null ? "Idle." : `Working for ${yield* elapsed(run.startedAt)}.`,
-          ...(paused === null ? [] : [Notice.pauseHolds(paused).text]),
-          waiting === 0 ? "Nothing waits." : `${waiting} message${waiting === 1 ? "" : "s"} waiting.`,
-          ...(delegates.length === 0
-            ? []
-            : [`${delegates.length} helper${delegates.length === 1 ? "" : "s"} at work.`]),
-          `While I work, a message does: ${busyMode}.`,
-          ...(yield* services.commands.statusLines(session))
-        ].join("\n")
-      })
-
-    const setBusy = (args: string): string => {
-      if (args === "") return `A message that comes while I work does: ${busyMode}.`
-      const mode = (["interrupt", "queue", "steer"] as const).find((known) => known === args.toLowerCase())
-      if (mode === undefined) return "Say /busy interrupt, /busy queue or /busy steer."
-      busyMode = mode
-      return `From now on a message that comes while I work does: ${mode}.`
-    }
-
     /** The conversation goes on in another session. */
     const moved = (session: Session) =>
       Effect.flatMap(Clock.currentTimeMillis, (at) =>
         activity.publish({ _tag: "session.changed", at, sessionKey: key, sessionId: session.id })
       )
-
-    /** A summary takes its time: the conversation goes on meanwhile. */
-    const compress = (entry: InboxEntry, args: string) =>
-      Turn.forkWorker(
-        services.sessionCommands.compress(entry, args).pipe(
-          Effect.flatMap((text) => freed(entry, text)),
-          Effect.catchAll((error) => Effect.logError("an answer to /compress could not be stored", error))
-        )
-      ).pipe(Effect.provideService(Scope.Scope, services.scope), Effect.asVoid)
-
-    const retry = (entry: InboxEntry) =>
-      Effect.flatMap(services.sessionCommands.retry(entry), (problem) =>
-        problem === null ? message({ ...entry, again: true }, "queue") : freed(entry, problem)
-      )
-
-    const resume = (entry: InboxEntry, args: string) =>
-      Effect.gen(function* () {
-        const before = yield* sessions.peek(key)
-        const text = yield* services.commands.run("resume", args, entry)
-        const now = yield* sessions.peek(key)
-        if (now !== null && now.id !== before?.id) yield* moved(now)
-        return text
-      })
-
-    const fresh = (entry: InboxEntry, title: string) =>
-      Effect.gen(function* () {
-        yield* stop
-        const { previous, fresh: session } = yield* sessions.reset(key, entry.event.source)
-        if (title !== "") yield* sessions.setTitle(session.id, title, "user")
-        yield* moved(session)
-        return previous === null || previous.messageCount === 0
-          ? "A new conversation."
-          : `A new conversation. The last one is "${previous.title ?? previous.id}": /resume brings it back.`
-      }).pipe(Effect.catchTags({ TitleTaken: said, SessionNotFound: said }))
-
-    const said = (error: { readonly message: string }) => Effect.succeed(error.message)
-
-    const withText = (entry: InboxEntry, text: string): InboxEntry => ({
-      ...entry,
-      event: new InboundEvent({ ...entry.event, text })
-    })
-
-    const mayType = (entry: InboxEntry, name: string): boolean => {
-      const { source } = entry.event
-      const tiers = source.platform === "telegram" ? settings.telegram.commandTiers : CommandTier.open
-      return CommandTier.permits(tiers, source, name, running !== null)
-    }
-
-    /** A command of the owner's own; its whole name wins over the beginning of one of ours. */
-    const quick = (parsed: SlashCommand.Parsed): { readonly name: string; readonly means: QuickCommand } | null => {
-      if (parsed._tag === "NotACommand" || SlashCommand.isTaken(parsed.typed)) return null
-      const name = SlashCommand.normal(parsed.typed)
-      const means = settings.quickCommands.get(name)
-      return means === undefined ? null : { name, means }
-    }
-
-    const quickly = (
-      entry: InboxEntry,
-      { means, name }: { readonly name: string; readonly means: QuickCommand },
-      recovered: boolean
-    ) =>
-      Effect.gen(function* () {
-        if (!mayType(entry, name)) return yield* freed(entry, Notice.commandRefused({ command: name }).text)
-        const args = entry.event.text.trim().replace(/^\S+\s*/, "")
-        if (means.type === "alias") {
-          const meant = withText(entry, args === "" ? means.target : `${means.target} ${args}`)
-          const again = SlashCommand.parse(meant.event.text)
-          // One that stands for another, or for itself, would never end.
-          return again._tag === "Unknown" || quick(again) !== null
-            ? yield* freed(entry, Notice.commandUnknown({ typed: name, closest: [] }).text)
-            : yield* onEvent(meant, recovered)
-        }
-        if (args !== "") return yield* freed(entry, `/${name} takes nothing behind it.`)
-        if (running !== null) return yield* freed(entry, Notice.busyCommand({ command: name }).text)
-        return yield* execute(entry, name, means.command)
-      })
-
-    /** The conversation goes on meanwhile. */
-    const execute = (entry: InboxEntry, name: string, command: string) =>
-      Effect.gen(function* () {
-        const execution: Execution = { entry, fiber: null }
-        executions.add(execution)
-        execution.fiber = yield* Turn.forkWorker(
-          services.quickCommands.run(name, command, entry).pipe(
-            Effect.flatMap((text) => (executions.delete(execution) ? freed(entry, text) : Effect.void)),
-            Effect.catchAll((error) => Effect.logError("the output of a quick command could not be stored", error))
-          )
-        ).pipe(Effect.provideService(Scope.Scope, services.scope))
-      })
-
-    const endExecutions = Effect.suspend(() => {
-      const ended = [...executions]
-      executions.clear()
-      return Effect.as(
-        Effect.forEach(
-          ended,
-          ({ entry, fiber }) =>
-            Effect.zipRight(fiber === null ? Effect.void : Turn.interruptSoon(fiber), drop([entry])),
-          { discard: true }
-        ),
-        ended.length
-      )
-    })
-
-    const command = (entry: InboxEntry, parsed: Extract<SlashCommand.Parsed, { readonly _tag: "Command" }>) =>
-      Effect.gen(function* () {
-        const { name, args, spec } = parsed
-        const run = running
-        if (!mayType(entry, name)) return yield* freed(entry, Notice.commandRefused({ command: name }).text)
-        if (name === "queue" || name === "steer") {
-          if (args === "") return yield* freed(entry, `Say what: ${spec.usage}.`)
-          if (SlashCommand.parse(args)._tag !== "NotACommand")
-            return yield* freed(entry, `A command does not wait: send ${args.split(/\s/, 1)[0]} by itself.`)
-          if (name === "queue" && run !== null) {
-            pending.push(withText(entry, args))
-            return yield* tell(entry, Notice.queueOk({ position: pending.length }))
-          }
-          return yield* message(withText(entry, args), name)
-        }
-        if (run !== null && spec.busy === "reject")
-          return yield* freed(entry, Notice.busyCommand({ command: name }).text)
-        switch (name) {
-          case "stop":
-            return yield* freed(entry, stopped(yield* stop))
-          case "new":
-            return yield* freed(entry, yield* fresh(entry, args))
-          case "resume":
-            return yield* freed(entry, yield* resume(entry, args))
-          case "undo":
-            return yield* freed(entry, yield* services.sessionCommands.undo(entry, args))
-          case "branch":
-            return yield* freed(entry, yield* services.sessionCommands.branch(entry, args))
-          case "retry":
-            return yield* retry(entry)
-          case "compress":
-            return yield* compress(entry, args)
-          case "busy":
-            return yield* freed(entry, setBusy(args))
-          case "status":
-            return yield* freed(entry, yield* status(entry))
-          default:
-            return yield* freed(entry, yield* services.commands.run(name, args, entry))
-        }
-      })
 
     /** Answers a command and gives its place in the queue back. */
     const freed = (entry: InboxEntry, text: string) =>
@@ -566,25 +357,18 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         reply(entry, text)
       )
 
-    /** A plain yes or no answers an open question of this conversation, and is no message (gateway.md 3.4). */
-    const answersQuestion = (entry: InboxEntry): Effect.Effect<boolean, StateError> =>
-      Effect.gen(function* () {
-        const word = SlashCommand.approvalWord(entry.event.text)
-        if (word === null || (yield* services.approvals.open(key)).length === 0) return false
-        const text = yield* services.commands.run(word, "", entry)
-        yield* freed(entry, text)
-        return true
-      })
-
-    /** What the agent asked in the middle of its work is answered with any words. */
-    const clarifies = (entry: InboxEntry): Effect.Effect<boolean, StateError> =>
-      Effect.gen(function* () {
-        const { source, text } = entry.event
-        if (text.trim() === "" || entry.event.media.length > 0) return false
-        if (!(yield* services.clarifications.answer(key, text, signatureOf(source)))) return false
-        yield* freed(entry, "")
-        return true
-      })
+    const typed = TypedCommands.make(key, services, {
+      running: () => running,
+      waiting: () => pending.length + (running?.steering.length ?? 0),
+      wait: (entry) => pending.push(entry),
+      message,
+      again: (entry, recovered) => onEvent(entry, recovered),
+      stop: Effect.suspend(() => stop),
+      drop,
+      moved,
+      freed,
+      tell
+    })
 
     const onEvent = (entry: InboxEntry, recovered: boolean): Effect.Effect<void, StateError | NothingToAnswer> =>
       Effect.gen(function* () {
@@ -595,19 +379,19 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         }
         const parsed = SlashCommand.parse(entry.event.text)
         const atOnce = parsed._tag === "Unknown" || (parsed._tag === "Command" && parsed.spec.busy === "dispatch")
-        const own = quick(parsed)
+        const own = typed.own(parsed)
         if (running?.spoken === true && !atOnce && own === null) return void deferred.push(entry)
-        if (own !== null) return yield* quickly(entry, own, recovered)
+        if (own !== null) return yield* typed.runOwn(entry, own, recovered)
         switch (parsed._tag) {
           case "Command":
-            return yield* command(entry, parsed)
+            return yield* typed.run(entry, parsed)
           case "Unknown":
             return yield* freed(entry, Notice.commandUnknown({ typed: parsed.typed, closest: parsed.closest }).text)
           case "NotACommand":
-            if (running !== null && !recovered && (yield* answersQuestion(entry))) return
-            if (running !== null && !recovered && (yield* clarifies(entry))) return
+            if (running !== null && !recovered && (yield* typed.answersQuestion(entry))) return
+            if (running !== null && !recovered && (yield* typed.clarifies(entry))) return
             if (recovered && running !== null) return void pending.push(entry)
-            return yield* message(entry, busyMode)
+            return yield* message(entry, typed.busyMode())
         }
       })
 
@@ -665,7 +449,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         case "Sweep":
           if (running !== null) return attend(running, mail.now)
           return Effect.sync(() => {
-            if (!isAtRest() || !isEmpty() || mail.now - lastActive < idleMillis) return
+            if (!isAtRest() || !isEmpty() || typed.areAtWork() || mail.now - lastActive < idleMillis) return
             retired = true
             retire(actor)
           })
