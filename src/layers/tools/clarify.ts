@@ -32,6 +32,7 @@ export const layer: Layer.Layer<never, never, ToolRegistry | Clarifications> = L
         toolset: "clarify",
         description,
         parameters: Parameters,
+        result: Tool.text("what the person answered, or that nobody did"),
         // It says itself that it waits: a restart asks no second time.
         gated: true,
         preview: ({ question }) => question,

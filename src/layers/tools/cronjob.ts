@@ -1,5 +1,6 @@
 /** `cronjob` (cron-delivery.md 5.1): reminders and scheduled jobs, through the same door as every other surface. */
 import { Effect, Layer, Schema } from "effect"
+import type { CurrentTurn } from "../../fibers/Turn.js"
 import * as Tool from "../../services/agent/Tool.js"
 import { ToolRegistry } from "../../services/agent/Toolbox.js"
 import type { JobView, RunView } from "../../services/api/Jobs.js"
@@ -67,6 +68,63 @@ const Parameters = Schema.Struct({
 })
 type Parameters = typeof Parameters.Type
 
+/** What a model has to know of a job; the fields behind `deliver` stand where there is something to say. */
+const Told = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  schedule: Schema.String,
+  words: Schema.String,
+  timezone: Schema.String,
+  next: Schema.Array(Schema.NullOr(Schema.String)),
+  state: Schema.String,
+  state_reason: Schema.optional(Schema.String),
+  deliver: Schema.String,
+  repeat: Schema.String,
+  last_run: Schema.NullOr(Schema.String),
+  last_status: Schema.NullOr(Schema.String),
+  last_error: Schema.optional(Schema.String),
+  failures_in_a_row: Schema.optional(Schema.Int)
+})
+
+const InFull = Schema.Struct({
+  ...Told.fields,
+  prompt: Schema.String,
+  skills: Schema.optional(Schema.Array(Schema.String)),
+  script: Schema.optional(Schema.String),
+  no_agent: Schema.optional(Schema.Boolean),
+  monitor: Schema.optional(Schema.String),
+  context_from: Schema.optional(Schema.Array(Schema.String)),
+  enabled_toolsets: Schema.optional(Schema.Array(Schema.String)),
+  workdir: Schema.optional(Schema.String)
+})
+
+const Ran = Schema.Struct({
+  id: Schema.String,
+  scheduled: Schema.String,
+  kind: Schema.String,
+  status: Schema.String,
+  reason: Schema.NullOr(Schema.String),
+  count: Schema.Int,
+  output: Schema.NullOr(Schema.String)
+})
+
+const done = { success: Schema.Literal(true) }
+const Result = Schema.parseJson(
+  Schema.Union(
+    Schema.Struct({ ...done, action: Schema.Literal("list"), jobs: Schema.Array(Told) }),
+    Schema.Struct({ ...done, action: Schema.Literal("runs"), runs: Schema.Array(Ran) }),
+    Schema.Struct({ ...done, action: Schema.Literal("show"), job: InFull }),
+    Schema.Struct({
+      ...done,
+      action: Schema.Literal("create", "update", "pause", "resume", "remove", "run", "resnap"),
+      job: Told,
+      notes: Schema.optional(Schema.Array(Schema.String))
+    })
+  )
+)
+type Result = typeof Result.Type
+type Change = Extract<Result, { readonly notes?: unknown }>["action"]
+
 const description =
   "Reminders and scheduled jobs: work that is to be done later or again and again. A job runs by itself, without this " +
   "conversation, and its final answer is delivered to where the job says; so write in `prompt` everything it has to know. " +
@@ -75,8 +133,7 @@ const description =
 const at = (millis: number | null, { timezone }: JobView): string | null =>
   millis === null ? null : localTime(millis, timezone)
 
-/** What a model has to know of a job. */
-const told = (job: JobView) => ({
+const told = (job: JobView): typeof Told.Type => ({
   id: job.id,
   name: job.name,
   schedule: job.schedule,
@@ -93,7 +150,7 @@ const told = (job: JobView) => ({
   ...(job.failureStreak > 1 ? { failures_in_a_row: job.failureStreak } : {})
 })
 
-const inFull = (job: JobView) => ({
+const inFull = (job: JobView): typeof InFull.Type => ({
   ...told(job),
   prompt: job.prompt,
   ...(job.skills.length === 0 ? {} : { skills: job.skills }),
@@ -104,7 +161,7 @@ const inFull = (job: JobView) => ({
   ...(job.workdir === null ? {} : { workdir: job.workdir })
 })
 
-const ran = (run: RunView) => ({
+const ran = (run: RunView): typeof Ran.Type => ({
   id: run.id,
   scheduled: new Date(run.scheduledAt).toISOString(),
   kind: run.kind,
@@ -156,8 +213,12 @@ const make = Effect.gen(function* () {
   const failure = (code: string, error: string) =>
     new Tool.ToolFailure({ text: JSON.stringify({ success: false, code, error: redactor.text(error) }) })
 
-  const answer = (action: string, job: object, notes: ReadonlyArray<string>): string =>
-    JSON.stringify({ success: true, action, job, ...(notes.length === 0 ? {} : { notes }) })
+  const answer = (action: Change, job: JobView): Result => ({
+    success: true,
+    action,
+    job: told(job),
+    ...(job.notes.length === 0 ? {} : { notes: job.notes })
+  })
 
   const create = (args: Parameters) =>
     Effect.gen(function* () {
@@ -186,7 +247,7 @@ const make = Effect.gen(function* () {
             )
           )
       const job = yield* attempt(1)
-      return answer("create", told(job), job.notes)
+      return answer("create", job)
     })
 
   const named = (args: Parameters) =>
@@ -206,21 +267,23 @@ const make = Effect.gen(function* () {
         ...contextOf(args, before.contextFrom),
         ...(args.schedule === undefined ? {} : { schedule: args.schedule })
       })
-      return answer("update", told(job), job.notes)
+      return answer("update", job)
     })
 
   const listed = (args: Parameters) =>
-    Effect.map(desk.list({ all: args.all ?? false }), (jobs) =>
-      JSON.stringify({ success: true, action: "list", jobs: jobs.map(told) })
-    )
+    Effect.map(desk.list({ all: args.all ?? false }), (jobs): Result => ({
+      success: true,
+      action: "list",
+      jobs: jobs.map(told)
+    }))
 
-  const changed = (args: Parameters, action: string, change: (reference: string) => Effect.Effect<JobView, JobError>) =>
+  const changed = (args: Parameters, action: Change, change: (reference: string) => Effect.Effect<JobView, JobError>) =>
     Effect.gen(function* () {
       const job = yield* change(yield* named(args))
-      return answer(action, told(job), job.notes)
+      return answer(action, job)
     })
 
-  const act = (args: Parameters) => {
+  const act = (args: Parameters): Effect.Effect<Result, JobError | Tool.ToolFailure, CurrentTurn> => {
     const text = (value: string | undefined): string | null => (value === undefined ? null : JobFields.text(value))
     switch (args.action) {
       case "create":
@@ -231,7 +294,7 @@ const make = Effect.gen(function* () {
         return update(args)
       case "show":
         return Effect.gen(function* () {
-          return answer("show", inFull(yield* desk.find(yield* named(args))), [])
+          return { success: true, action: "show", job: inFull(yield* desk.find(yield* named(args))) } as const
         })
       case "pause":
         return changed(args, "pause", (job) => desk.pause(job, text(args.reason ?? args.paused_reason)))
@@ -248,7 +311,7 @@ const make = Effect.gen(function* () {
       case "runs":
         return Effect.gen(function* () {
           const runs = yield* desk.runs(yield* named(args), 20)
-          return JSON.stringify({ success: true, action: "runs", runs: runs.map(ran) })
+          return { success: true, action: "runs", runs: runs.map(ran) } as const
         })
     }
   }
@@ -258,6 +321,7 @@ const make = Effect.gen(function* () {
     toolset: "cronjob",
     description,
     parameters: Parameters,
+    result: Result,
     preview: (args) => [args.action, args.job_id ?? args.name ?? args.schedule ?? ""].join(" ").trim(),
     handler: (args) =>
       Effect.catchAll(act(args), (error) =>

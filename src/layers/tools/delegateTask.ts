@@ -8,10 +8,12 @@ import {
   Delegation,
   type DelegateTask,
   type RunningDelegate,
-  Role
+  Role,
+  type DelegationRefused
 } from "../../services/delegation/Delegation.js"
 import * as OutputSchema from "../../services/delegation/OutputSchema.js"
 import * as Report from "../../services/delegation/Report.js"
+import type { StateError } from "../../services/state/StateError.js"
 
 const role = Schema.optional(
   Role.annotations({
@@ -57,6 +59,30 @@ const Parameters = Schema.Struct({
 })
 type Args = typeof Parameters.Type
 
+const Listed = Schema.Struct({
+  id: Schema.String,
+  goal: Schema.String,
+  background: Schema.Boolean,
+  depth: Schema.Int,
+  seconds: Schema.Int,
+  doing: Schema.NullOr(Schema.String),
+  idle_seconds: Schema.Int
+})
+
+const Started = Schema.Struct({
+  started: Schema.Array(Schema.Struct({ id: Schema.String, goal: Schema.String })),
+  note: Schema.String
+})
+
+/** Helpers at work, or those that begin behind this turn; else a report or a word in text. */
+const Result = Schema.Union(
+  Schema.parseJson(Schema.Array(Listed)),
+  Schema.parseJson(Started),
+  Tool.text("the helpers' reports, or what became of a word to one")
+)
+
+type Result = typeof Result.Type
+
 const description =
   "Gives work to helpers that start with nothing but the goal and context you write, use their own tools and report back. " +
   "Use it for work that is separate and large; several `tasks` run at the same time. A report is a claim: check what matters."
@@ -92,7 +118,7 @@ const tasksOf = (args: Args): Either.Either<ReadonlyArray<DelegateTask>, string>
   )
 }
 
-const listed = (helper: RunningDelegate, now: number) => ({
+const listed = (helper: RunningDelegate, now: number): typeof Listed.Type => ({
   id: helper.delegationId,
   goal: helper.goal.slice(0, 200),
   background: helper.background,
@@ -126,7 +152,7 @@ export const layer: Layer.Layer<never, never, Delegation | ToolRegistry> = Layer
 
     const about = (action: NonNullable<Args["action"]>, args: Args) =>
       Effect.gen(function* () {
-        if (action === "list") return JSON.stringify(yield* mine)
+        if (action === "list") return yield* mine
         if (args.subagent_id === undefined) return yield* failed("say which helper: `subagent_id` (`list` shows them)")
         if (action === "stop") {
           const helper = yield* delegation.stop(yield* asker, args.subagent_id)
@@ -147,10 +173,10 @@ export const layer: Layer.Layer<never, never, Delegation | ToolRegistry> = Layer
           return inline === null ? report : `${report}\n(It was not run in the background: ${inline}.)`
         }
         const { delegationIds } = yield* delegation.dispatch(callId, tasks)
-        return JSON.stringify({
-          started: tasks.map((task, index) => ({ id: delegationIds[index], goal: task.goal.slice(0, 200) })),
+        return {
+          started: tasks.map((task, index) => ({ id: delegationIds[index] ?? "", goal: task.goal.slice(0, 200) })),
           note: "They work on behind this turn. Their report comes into this conversation by itself: do not wait for it and do not ask."
-        })
+        }
       })
 
     yield* registry.add([
@@ -160,16 +186,18 @@ export const layer: Layer.Layer<never, never, Delegation | ToolRegistry> = Layer
         deadline: "own",
         description,
         parameters: Parameters,
+        result: Result,
         // A word to a helper at work is for while it works: nothing that runs beside it is changed by it.
         parallelism: (args) => (args.action === undefined ? { _tag: "Never" } : { _tag: "Safe" }),
         preview: (args) =>
           args.action === undefined
             ? (args.goal ?? args.tasks?.map((task) => task.goal).join(" · ") ?? "")
             : [args.action, args.subagent_id ?? "", args.message ?? ""].filter((part) => part !== "").join(" "),
-        handler: (args, context) =>
-          (args.action === undefined ? begin(args, context.callId) : about(args.action, args)).pipe(
-            Effect.catchAll((error) => Effect.fail(error._tag === "ToolFailure" ? error : failed(error.message)))
-          )
+        handler: (args, context): Effect.Effect<Result, Tool.ToolFailure, Turn.CurrentTurn> => {
+          const act: Effect.Effect<Result, Tool.ToolFailure | DelegationRefused | StateError, Turn.CurrentTurn> =
+            args.action === undefined ? begin(args, context.callId) : about(args.action, args)
+          return Effect.mapError(act, (error) => (error._tag === "ToolFailure" ? error : failed(error.message)))
+        }
       })
     ])
   })

@@ -82,6 +82,7 @@ export const layer: Layer.Layer<never, never, ToolRegistry | Toolbox | CodeRunne
           toolset: "code_execution",
           description,
           parameters: Parameters,
+          result: Tool.text("what the program printed, and how it ended"),
           gated: true,
           deadline: "own",
           preview: (args) => args.code,

@@ -55,6 +55,7 @@ export const layer: Layer.Layer<never, never, ToolRegistry | McpServers | Approv
       toolset: `mcp-${tool.server.name}`,
       gated: true,
       deadline: "batch",
+      result: Tool.text("what the server answered"),
       definition: { name, description: tool.description, parameters: tool.parameters },
       parallelism: () => (tool.readOnly ? { _tag: "Safe" } : { _tag: "Never" }),
       preview: (args) => `${tool.name} ${args}`,

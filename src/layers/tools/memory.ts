@@ -34,6 +34,15 @@ const Parameters = Schema.Struct({
 })
 type Args = typeof Parameters.Type
 
+const Result = Schema.parseJson(
+  Schema.Struct({
+    message: Schema.String,
+    target: Parameters.fields.target,
+    used: Schema.String,
+    entries: Schema.Array(Schema.String)
+  })
+)
+
 const description =
   "Notes that your later conversations begin with: facts that stay true, preferences, corrections. Not tasks, progress or what can be looked up, and no secrets. There is little room: merge entries and keep them short. What you change is kept at once and shown in the next conversation."
 
@@ -87,6 +96,7 @@ export const layer: Layer.Layer<never, never, ToolRegistry | Memory | Approvals 
         toolset: "memory",
         description,
         parameters: Parameters,
+        result: Result,
         gated: true,
         preview: ({ action, operations, target }) => `${action ?? `${operations?.length ?? 0} changes`} in ${target}`,
         handler: (args, context) =>
@@ -109,7 +119,7 @@ export const layer: Layer.Layer<never, never, ToolRegistry | Memory | Approvals 
               { tool: "memory", subject: subjectOf(args.target, operations), verdict },
               context
             )(change)
-            return JSON.stringify({
+            return {
               message: [
                 state.notes.length > 0 && operations.length === 1 ? "I knew that already." : "Noted.",
                 ...(operations.length === 1 ? [] : state.notes)
@@ -117,7 +127,7 @@ export const layer: Layer.Layer<never, never, ToolRegistry | Memory | Approvals 
               target: args.target,
               used: `${state.used}/${state.limit} characters`,
               entries: state.entries
-            })
+            }
           })
       })
     ])

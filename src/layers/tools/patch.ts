@@ -169,6 +169,7 @@ export const layer: Layer.Layer<
         toolset: "file",
         description,
         parameters: Parameters,
+        result: Tool.text("which files were changed, and how"),
         gated: true,
         parallelism: (args) => (args.path === undefined ? { _tag: "Never" } : { _tag: "Writes", path: args.path }),
         preview: (args) => args.path ?? "a patch",

@@ -151,6 +151,7 @@ export const layer: Layer.Layer<never, never, ToolRegistry | Processes | Approva
           toolset: "terminal",
           description,
           parameters: Parameters,
+          result: Tool.text("how the process does, and its output"),
           gated: true,
           preview: (args) => [args.action, args.id ?? "", args.text ?? ""].join(" ").trim(),
           handler: (args, context) => {

@@ -71,6 +71,7 @@ export const layer: Layer.Layer<
         toolset: "file",
         description,
         parameters: Parameters,
+        result: Tool.text("the file's lines with their numbers"),
         gated: true,
         parallelism: (args) => ({ _tag: "Reads", path: args.path }),
         preview: (args) => args.path,

@@ -246,6 +246,7 @@ export const layer: Layer.Layer<
         toolset: "file",
         description,
         parameters: Parameters,
+        result: Tool.text("matching lines below the names of their files, or the names alone"),
         gated: true,
         parallelism: (args) => ({ _tag: "Reads", path: args.path ?? "." }),
         preview: (args) => args.pattern,

@@ -61,21 +61,63 @@ const listedChats = 200
 
 const duplicateTarget = "cron_auto_delivery_duplicate_target"
 
+const where = {
+  platform: Schema.String,
+  chat_id: Schema.String,
+  thread_id: Schema.NullOr(Schema.String),
+  message_id: Schema.NullOr(Schema.String)
+}
+const done = { success: Schema.Literal(true) }
+const Result = Schema.parseJson(
+  Schema.Union(
+    Schema.Struct({
+      ...done,
+      skipped: Schema.Literal(true),
+      code: Schema.Literal(duplicateTarget),
+      ...where,
+      note: Schema.String
+    }),
+    Schema.Struct({
+      ...done,
+      platforms: Schema.Array(
+        Schema.Struct({
+          platform: Schema.String,
+          home: Schema.Boolean,
+          chats: Schema.Array(
+            Schema.Struct({
+              target: Schema.String,
+              name: Schema.NullOr(Schema.String),
+              type: Schema.NullOr(Schema.String)
+            })
+          )
+        })
+      ),
+      note: Schema.optional(Schema.String)
+    }),
+    Schema.Struct({
+      ...done,
+      ...where,
+      delivery_id: Schema.optional(Schema.NullOr(Schema.String)),
+      note: Schema.optional(Schema.String)
+    })
+  )
+)
+type Result = typeof Result.Type
+
 const addressFields = (address: Address) => ({
   platform: address.platform,
   chat_id: address.chatId,
   thread_id: address.threadId
 })
 
-const skipped = (address: Address): string =>
-  JSON.stringify({
-    success: true,
-    skipped: true,
-    code: duplicateTarget,
-    ...addressFields(address),
-    message_id: null,
-    note: "Not sent: your final answer is delivered to this very chat by itself. Put what you want to say there."
-  })
+const skipped = (address: Address): Result => ({
+  success: true,
+  skipped: true,
+  code: duplicateTarget,
+  ...addressFields(address),
+  message_id: null,
+  note: "Not sent: your final answer is delivered to this very chat by itself. Put what you want to say there."
+})
 
 const noteOf = (target: ResolvedTarget, delivered: Delivered): string | null => {
   const { address, via } = target
@@ -168,12 +210,12 @@ const make = Effect.gen(function* () {
         return yield* failure(codeOf(delivered), delivered.problem ?? "", { ...ids, ...advice(delivered) })
       yield* tell(target.address, text)
       const note = noteOf(target, delivered)
-      return JSON.stringify({
+      return {
         success: true,
         ...ids,
         message_id: first?.platformMessageId ?? null,
         ...(note === null ? {} : { note: redactor.text(note) })
-      })
+      } satisfies Result
     })
 
   const react = (args: Parameters, emoji: string | null) =>
@@ -191,7 +233,7 @@ const make = Effect.gen(function* () {
       if (messageId === null || messageId === undefined)
         return yield* failure("no_message", "say which message: `message_id`")
       yield* adapter.react(address, messageId, emoji)
-      return JSON.stringify({ success: true, ...addressFields(address), message_id: messageId })
+      return { success: true, ...addressFields(address), message_id: messageId } satisfies Result
     })
 
   const list = (args: Parameters) =>
@@ -204,7 +246,7 @@ const make = Effect.gen(function* () {
       const chats = yield* directory.list(platforms, listedChats + 1)
       const homeOf = new Map((yield* homes.all).map((home) => [home.platform, home]))
       const shown = chats.slice(0, listedChats)
-      return JSON.stringify({
+      return {
         success: true,
         platforms: platforms.map((platform) => ({
           platform,
@@ -214,7 +256,7 @@ const make = Effect.gen(function* () {
             .map((chat) => ({ target: Target.write(chat), name: chat.name, type: chat.type }))
         })),
         ...(chats.length > shown.length ? { note: "older chats are not shown; one is found by its name" } : {})
-      })
+      } satisfies Result
     })
 
   return Tool.make({
@@ -222,8 +264,9 @@ const make = Effect.gen(function* () {
     toolset: "messaging",
     description,
     parameters: Parameters,
+    result: Result,
     preview: (args) => (args.action === "list" ? "list chats" : `to ${args.target?.trim() || "this chat"}`),
-    handler: (args, context) => {
+    handler: (args, context): Effect.Effect<Result, Tool.ToolFailure, Turn.CurrentTurn> => {
       const action = args.action ?? "send"
       switch (action) {
         case "send":

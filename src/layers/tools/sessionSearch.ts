@@ -195,6 +195,7 @@ export const layer: Layer.Layer<never, never, ToolRegistry | Search | SessionSto
           toolset: "session_search",
           description,
           parameters: Parameters,
+          result: Tool.text("conversations, and lines of them with their numbers"),
           parallelism: () => ({ _tag: "Safe" }),
           preview: ({ query, session_id }) => query ?? session_id ?? "the latest conversations",
           handler: (args) =>

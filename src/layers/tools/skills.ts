@@ -98,6 +98,7 @@ export const layer: Layer.Layer<never, never, ToolRegistry | Skills | Approvals 
         parameters: Schema.Struct({
           category: Schema.optional(Schema.String.annotations({ description: "Only of this folder." }))
         }),
+        result: Tool.text("a line for each skill"),
         parallelism: () => ({ _tag: "Safe" }),
         handler: ({ category }) =>
           Effect.gen(function* () {
@@ -126,6 +127,7 @@ export const layer: Layer.Layer<never, never, ToolRegistry | Skills | Approvals 
           name: Schema.NonEmptyString,
           file_path: Schema.optional(Schema.NonEmptyString)
         }),
+        result: Tool.text("the skill's text and the names of its files, or one of those files"),
         parallelism: () => ({ _tag: "Safe" }),
         preview: ({ file_path, name }) => (file_path === undefined ? name : `${name}/${file_path}`),
         handler: ({ file_path, name }) =>
@@ -148,6 +150,7 @@ export const layer: Layer.Layer<never, never, ToolRegistry | Skills | Approvals 
         description:
           "Writes down how something is done so that you can do it again: make a skill after work that took several tries or was explained to you, and correct one that proved wrong. Short, general, without secrets.",
         parameters: Manage,
+        result: Tool.text("what was changed"),
         gated: true,
         preview: ({ action, name }) => `${action} ${name}`,
         handler: (args, context) =>

@@ -114,6 +114,7 @@ export const layer: Layer.Layer<
         toolset: "terminal",
         description,
         parameters: Parameters,
+        result: Tool.text("the command's output, and how it ended if not well"),
         gated: true,
         preview: (args) => args.command,
         handler: (args, context) =>

@@ -35,6 +35,20 @@ const Parameters = Schema.Struct({
   )
 })
 
+const Result = Schema.parseJson(
+  Schema.Struct({
+    revision: Schema.Int,
+    counts: Schema.Struct({
+      total: Schema.Int,
+      pending: Schema.Int,
+      in_progress: Schema.Int,
+      completed: Schema.Int,
+      cancelled: Schema.Int
+    }),
+    items: Schema.Array(TodoList.TodoItem)
+  })
+)
+
 const description =
   "Your list of steps for work that has several: write it when you begin, keep one item in progress, mark each as you finish it. It stays when the conversation is summarised. Answers with the whole list."
 
@@ -47,8 +61,11 @@ const draftOf = ({ content, id, parent, status }: typeof Item.Type): TodoList.To
   ...(parent === undefined ? {} : { parent })
 })
 
-const told = (list: TodoList.TodoList): string =>
-  JSON.stringify({ revision: list.revision, counts: TodoList.counts(list), items: list.items })
+const told = (list: TodoList.TodoList): typeof Result.Type => ({
+  revision: list.revision,
+  counts: TodoList.counts(list),
+  items: list.items
+})
 
 /** Somebody else's change in between is taken in and the change made again, this often. */
 const mostTries = 5
@@ -89,6 +106,7 @@ export const layer: Layer.Layer<never, never, ToolRegistry | TodoStore | Databas
         toolset: "todo",
         description,
         parameters: Parameters,
+        result: Result,
         preview: ({ items, merge }) =>
           items === undefined ? "looks at its list" : `${merge === true ? "changes" : "writes"} ${items.length} items`,
         handler: ({ items, merge }) =>

@@ -90,6 +90,7 @@ export const layer: Layer.Layer<never, never, ToolRegistry | Settings | Redactor
         toolset: "web",
         description,
         parameters: Parameters,
+        result: Tool.text("the page as text"),
         parallelism: () => ({ _tag: "Safe" }),
         preview: ({ url }) => url,
         handler: ({ limit, offset, url }) =>

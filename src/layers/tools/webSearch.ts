@@ -96,6 +96,7 @@ export const layer: Layer.Layer<never, never, ToolRegistry | Settings | Redactor
           toolset: "web",
           description: "Searches the web: titles, addresses and a few words of each. `web_extract` reads a page.",
           parameters: Parameters,
+          result: Tool.text("titles, addresses and a few words of each"),
           parallelism: () => ({ _tag: "Safe" }),
           preview: ({ query }) => query,
           handler: ({ limit, query }) =>

@@ -45,6 +45,7 @@ export const layer: Layer.Layer<
         toolset: "file",
         description,
         parameters: Parameters,
+        result: Tool.text("what was written"),
         gated: true,
         parallelism: (args) => ({ _tag: "Writes", path: args.path }),
         preview: (args) => args.path,

@@ -34,6 +34,8 @@ export interface Tool<out R = never> {
   readonly name: string
   readonly toolset: string
   readonly definition: ToolDefinition
+  /** What a call that went well gives, and the text that stands for it. */
+  readonly result: Schema.Schema.AnyNoContext
   /** May only run once approved, and says itself when it has started. */
   readonly gated: boolean
   /** `batch`: cut off at the deadline of all calls of an answer; `own`: the tool bounds itself. */
@@ -83,27 +85,32 @@ const describeSchema = <A, I, R>(schema: Schema.Schema<A, I, R>): object => {
   return JSON.stringify(described).includes(`"${refPrefix}`) ? { ...described, $defs: definitions } : described
 }
 
+/** A result in plain words, written for the model to read: nothing in it is for a program to take apart. */
+export const text = (description: string): Schema.Schema<string> => Schema.String.annotations({ description })
+
 /**
- * Makes a tool from the Schema of its parameters. Empty arguments are an empty object; a parameter that the tool does
+ * Makes a tool from the Schemas of its parameters and of its result, which is text at its other end. Empty arguments are an empty object; a parameter that the tool does
  * not have is refused, because ignoring it would drop what the model was promised.
  */
-export const make = <A, I, R>(options: {
+export const make = <A, I, R, B = string>(options: {
   readonly name: string
   readonly toolset: string
   readonly description: string
   readonly parameters: Schema.Schema<A, I>
+  readonly result: Schema.Schema<B, string>
   readonly gated?: boolean
   readonly deadline?: "batch" | "own"
   readonly parallelism?: (args: A) => Parallelism
   readonly preview?: (args: A) => string
-  readonly handler: (args: A, context: CallContext) => Effect.Effect<string, ToolFailure, R>
+  readonly handler: (args: A, context: CallContext) => Effect.Effect<B, ToolFailure, R>
 }): Tool<Exclude<R, CurrentTurn>> => {
   const decode = Schema.decodeUnknown(Schema.parseJson(options.parameters), {
     errors: "all",
     onExcessProperty: "error"
   })
   const decodeOption = Schema.decodeUnknownOption(Schema.parseJson(options.parameters))
-  const text = (args: string): string => (args.trim() === "" ? "{}" : args)
+  const encode = Schema.encode(options.result, { onExcessProperty: "error" })
+  const given = (args: string): string => (args.trim() === "" ? "{}" : args)
   return {
     name: options.name,
     toolset: options.toolset,
@@ -114,21 +121,21 @@ export const make = <A, I, R>(options: {
       description: options.description,
       parameters: describeSchema(options.parameters)
     },
+    result: options.result,
     parallelism: (args) => {
-      const decoded = decodeOption(text(args))
+      const decoded = decodeOption(given(args))
       return decoded._tag === "None" || options.parallelism === undefined
         ? { _tag: "Never" }
         : options.parallelism(decoded.value)
     },
     preview: (args) => {
-      const decoded = decodeOption(text(args))
+      const decoded = decodeOption(given(args))
       return decoded._tag === "None" || options.preview === undefined ? options.name : options.preview(decoded.value)
     },
     call: (args, context) =>
-      Effect.flatMap(decode(text(args)), (decoded) => options.handler(decoded, context)) as Effect.Effect<
-        string,
-        ToolFailure | ParseResult.ParseError,
-        Exclude<R, CurrentTurn> | CurrentTurn
-      >
+      Effect.flatMap(decode(given(args)), (decoded) =>
+        // A result that does not fit its own description is a defect of the tool.
+        Effect.flatMap(options.handler(decoded, context), (result) => Effect.orDie(encode(result)))
+      ) as Effect.Effect<string, ToolFailure | ParseResult.ParseError, Exclude<R, CurrentTurn> | CurrentTurn>
   }
 }

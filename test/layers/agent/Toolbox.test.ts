@@ -46,7 +46,16 @@ const tool = (
   name: string,
   handler: (args: Args, context: Tool.CallContext) => Effect.Effect<string, Tool.ToolFailure, Turn.CurrentTurn>,
   options: Partial<Parameters<typeof Tool.make<Args, Args, never>>[0]> = {}
-) => Tool.make({ name, toolset: "test", description: name, parameters: Parameters, ...options, handler })
+) =>
+  Tool.make({
+    name,
+    toolset: "test",
+    description: name,
+    parameters: Parameters,
+    result: Tool.text("a word"),
+    ...options,
+    handler
+  })
 
 const call = (id: string, name: string, args: unknown = {}) => ({
   id,

@@ -2,10 +2,17 @@ import { describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { expect } from "vitest"
 import * as Tool from "../../../src/services/agent/Tool.js"
+import * as Testing from "../../../src/testing/InTurn.js"
 
 const described = <A, I>(parameters: Schema.Schema<A, I>) =>
-  Tool.make({ name: "t", toolset: "s", description: "", parameters, handler: () => Effect.succeed("") }).definition
-    .parameters
+  Tool.make({
+    name: "t",
+    toolset: "s",
+    description: "",
+    parameters,
+    result: Tool.text("a word"),
+    handler: () => Effect.succeed("")
+  }).definition.parameters
 
 describe("the parameters of a tool, as a model sees them", () => {
   it("are written out, without references and titles", () => {
@@ -38,4 +45,23 @@ describe("the parameters of a tool, as a model sees them", () => {
       properties: { title: { type: "string" } }
     })
   })
+})
+
+describe("the result of a tool", () => {
+  const counting = (n: number) =>
+    Tool.make({
+      name: "count",
+      toolset: "s",
+      description: "",
+      parameters: Schema.Struct({}),
+      result: Schema.parseJson(Schema.Struct({ n: Schema.Int })),
+      handler: () => Effect.succeed({ n })
+    }).call("{}", { callId: "c", waiting: Effect.void, started: Effect.void })
+
+  it.effect("is the text that its Schema makes of it; what does not fit is a defect", () =>
+    Effect.gen(function* () {
+      expect(yield* Testing.inTurn()(counting(3))).toBe('{"n":3}')
+      expect(yield* Effect.exit(Testing.inTurn()(counting(0.5)))).toMatchObject({ cause: { _tag: "Die" } })
+    })
+  )
 })
