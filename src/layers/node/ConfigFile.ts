@@ -1,177 +1,36 @@
 /** `config.yaml` and `.env` of the home, with the environment over both (contract §3). */
 import { FileSystem, Path } from "@effect/platform"
-import { Context, Effect, Either, Layer, Redacted } from "effect"
-import { isMap, isScalar, LineCounter, parse, parseDocument } from "yaml"
+import { Context, Effect, Layer } from "effect"
+import { parse } from "yaml"
 import { AmbientEnvironment, type Environment } from "../../fibers/AmbientEnvironment.js"
 import {
-  closestPath,
   Config,
   type Configured,
   ConfigUnavailable,
-  decodeText,
-  shapeProblem,
-  UnknownKey,
+  type UnknownKey,
   ValueRefused
 } from "../../services/operation/Config.js"
 import * as SlashCommand from "../../services/conversation/SlashCommand.js"
 import * as Vision from "../../services/agent/Vision.js"
-import { all, keys } from "../../services/operation/ConfigKey.js"
+import { keys } from "../../services/operation/ConfigKey.js"
 import type { ConfigKey } from "../../services/operation/config/Key.js"
 import {
   type ModelBackend,
   Provider,
-  SettingIssue,
   Settings,
   type SettingsShape,
   SettingsUnusable
 } from "../../services/operation/Settings.js"
 import { Home } from "../../services/operation/Home.js"
 import * as ProviderDefaults from "../../services/operation/ProviderDefaults.js"
+import * as ConfigText from "./ConfigText.js"
 import * as DotEnv from "./DotEnv.js"
+import * as ModelKeys from "./ModelKeys.js"
 import * as OutsideSettings from "./OutsideSettings.js"
-
-const known = new Map(all.map((key) => [key.path, key]))
-
-/** The settings and the sections that they stand in. */
-const places = [
-  ...new Set(all.flatMap(({ path }) => path.split(".").map((_, index, names) => names.slice(0, index + 1).join("."))))
-]
-
-const unknown = (path: string): SettingIssue => {
-  const closest = closestPath(path, places)
-  return new SettingIssue({
-    path,
-    problem: `no such setting${closest === null ? "" : `; did you mean ${closest}?`}`,
-    used: ""
-  })
-}
-
-/** What stands where no key is: a leaf that none has, or a value where a section is. Below a key it is the key's own. */
-const misplaced = (node: unknown, prefix = ""): ReadonlyArray<SettingIssue> => {
-  if (node === undefined || node === null) return []
-  if (typeof node !== "object" || Array.isArray(node))
-    return [new SettingIssue({ path: prefix, problem: "expected a section of settings", used: "their defaults" })]
-  return Object.entries(node).flatMap(([name, value]) => {
-    const path = prefix === "" ? name : `${prefix}.${name}`
-    if (known.has(path)) return []
-    return places.includes(path) ? misplaced(value, path) : [unknown(path)]
-  })
-}
-
-interface Read {
-  readonly values: ReadonlyMap<string, Configured>
-  readonly issues: ReadonlyArray<SettingIssue>
-}
-
-interface Parsed {
-  /** With its comments, to be changed. */
-  readonly document: ReturnType<typeof parseDocument>
-  /** What it says. */
-  readonly value: unknown
-}
-
-const parseFile = (file: string, text: string): Either.Either<Parsed, SettingsUnusable> => {
-  const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
-  const unusable = (detail: string, offset: number | null) => {
-    const place = offset === null ? null : lines.linePos(offset)
-    return Either.left(new SettingsUnusable({ file, line: place?.line ?? null, column: place?.col ?? null, detail }))
-  }
-  const [error] = document.errors
-  if (error !== undefined) return unusable(error.message, error.pos[0])
-  const { contents } = document
-  if (contents !== null && !isMap(contents) && !(isScalar(contents) && contents.value === null))
-    return unusable("expected `key: value` lines", 0)
-  try {
-    const value: unknown = document.toJS()
-    return Either.right({ document, value })
-  } catch (thrown) {
-    return unusable(thrown instanceof Error ? thrown.message : String(thrown), null)
-  }
-}
-
-/** What stands at a path; undefined when nothing does. */
-const at = (value: unknown, path: ReadonlyArray<string>): unknown => {
-  const [name, ...rest] = path
-  if (name === undefined) return value
-  return typeof value === "object" && value !== null && Object.hasOwn(value, name)
-    ? at(Reflect.get(value, name), rest)
-    : undefined
-}
-
-const shown = (value: unknown): string => JSON.stringify(value) ?? "nothing"
-
-const readValues = (file: unknown, environment: Environment): Read => {
-  const issues: Array<SettingIssue> = [...misplaced(file)]
-  /** Not what a lower source says: that was meant to be overruled, perhaps to shut what it opens. */
-  const refuse = (key: ConfigKey, path: string, problem: string): Configured => {
-    issues.push(new SettingIssue({ path, problem, used: shown(key.refused) }))
-    return { key, value: key.refused, from: "default" }
-  }
-  const read = (key: ConfigKey): Configured => {
-    const variable = key.env === null ? undefined : environment[key.env]
-    if (key.env !== null && variable !== undefined && variable !== "") {
-      const decoded = decodeText(key, variable)
-      if (Either.isRight(decoded)) return { key, value: decoded.right, from: "environment" }
-      return refuse(key, key.env, decoded.left)
-    }
-    const written = at(file, key.path.split("."))
-    if (written === undefined || written === null) return { key, value: key.fallback, from: "default" }
-    const decoded = key.decode(written)
-    if (Either.isRight(decoded)) {
-      const problem = key.doubt(written)
-      if (problem !== null) issues.push(new SettingIssue({ path: key.path, problem, used: shown(decoded.right) }))
-      return { key, value: decoded.right, from: "file" }
-    }
-    return refuse(key, key.path, shapeProblem(decoded.left))
-  }
-  const values = new Map(all.map((key) => [key.path, read(key)]))
-  return { values, issues }
-}
-
-/** The key that fits whatever provider is configured. */
-const commonKey = "HERMES_MODEL_API_KEY"
-
-const secret = (environment: Environment, names: ReadonlyArray<string>): Redacted.Redacted | null => {
-  const name = names.find((candidate) => (environment[candidate] ?? "") !== "")
-  return name === undefined ? null : Redacted.make(environment[name] ?? "")
-}
-
-const mostKeys = 9
-
-/** `NAME`, then `NAME_2` to `NAME_9`, of the first name that has any; each value once. */
-const secrets = (environment: Environment, names: ReadonlyArray<string>): ReadonlyArray<Redacted.Redacted> => {
-  for (const name of names) {
-    const numbered = Array.from({ length: mostKeys }, (_, index) => (index === 0 ? name : `${name}_${index + 1}`))
-    const values = new Set(numbered.map((one) => environment[one] ?? "").filter((text) => text !== ""))
-    if (values.size > 0) return [...values].map((text) => Redacted.make(text))
-  }
-  return []
-}
-
-const keysOf = ([apiKey, ...spareKeys]: ReadonlyArray<Redacted.Redacted>) => ({
-  apiKey: apiKey ?? null,
-  ...(spareKeys.length === 0 ? {} : { spareKeys })
-})
-
-const originOf = (url: string | null): string | null => (url !== null && URL.canParse(url) ? new URL(url).origin : null)
-
-/** What a backend's keys may be called: the common key goes to no other vendor than the one it was given for (state-agent.md 3.8). */
-const keyNamesFor =
-  (environment: Environment, configured: { readonly provider: Provider; readonly baseUrl: string | null }) =>
-  (of: Provider, baseUrl: string | null): ReadonlyArray<string> => {
-    const own = ProviderDefaults.keyNames[configured.provider].filter((name) => name !== commonKey)
-    const takesCommon =
-      ProviderDefaults.keyNames[configured.provider].includes(commonKey) && secrets(environment, own).length === 0
-    const mayHave = takesCommon
-      ? of === configured.provider && originOf(baseUrl) === originOf(configured.baseUrl)
-      : of === "openai-compatible"
-    return mayHave ? ProviderDefaults.keyNames[of] : ProviderDefaults.keyNames[of].filter((name) => name !== commonKey)
-  }
 
 const megabyte = 1024 * 1024
 
-const settingsOf = (home: typeof Home.Service, read: Read, environment: Environment): SettingsShape => {
+const settingsOf = (home: typeof Home.Service, read: ConfigText.Read, environment: Environment): SettingsShape => {
   // The map holds one entry for each key of the table, decoded by that key's own schema.
   const value = <A>(key: ConfigKey<A>): A =>
     (read.values.get(key.path) as Configured<A> | undefined)?.value ?? key.fallback
@@ -186,16 +45,16 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
     provider: of,
     model: model ?? ProviderDefaults.models[of],
     baseUrl,
-    ...keysOf(secrets(environment, names)),
+    ...ModelKeys.keysOf(ModelKeys.secrets(environment, names)),
     contextWindow,
     sees:
       value(keys.mediaVision) === "on" ||
       (value(keys.mediaVision) === "auto" && Vision.isKnownToSee(model ?? ProviderDefaults.models[of]))
   })
-  const namesFor = keyNamesFor(environment, { provider, baseUrl: value(keys.modelBaseUrl) })
+  const namesFor = ModelKeys.keyNamesFor(environment, { provider, baseUrl: value(keys.modelBaseUrl) })
   const channel = value(keys.telegramHome)
   const homeThread = environment["TELEGRAM_HOME_CHANNEL_THREAD_ID"]
-  const listener = secret(environment, ["OPENAI_API_KEY"])
+  const listener = ModelKeys.secret(environment, ["OPENAI_API_KEY"])
   return {
     home: home.directory,
     timezone: value(keys.timezone) ?? new Intl.DateTimeFormat().resolvedOptions().timeZone,
@@ -324,7 +183,7 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
     },
     telegram: {
       enabled: value(keys.telegramEnabled) && (environment["TELEGRAM_BOT_TOKEN"] ?? "") !== "",
-      token: secret(environment, ["TELEGRAM_BOT_TOKEN"]),
+      token: ModelKeys.secret(environment, ["TELEGRAM_BOT_TOKEN"]),
       apiRoot: value(keys.telegramApiRoot),
       allowedUsers: value(keys.telegramUsers),
       groupAllowedChats: value(keys.telegramChats),
@@ -412,41 +271,10 @@ const settingsOf = (home: typeof Home.Service, read: Read, environment: Environm
       .filter(([, server]) => server.enabled !== false)
       .map(([name, server]) => OutsideSettings.mcpServer(name, server, environment)),
     webSearch: OutsideSettings.webSearch(value(keys.webSearch), value(keys.searxng), (name) =>
-      secret(environment, [name])
+      ModelKeys.secret(environment, [name])
     )
   }
 }
-
-/** One key's new value; null takes the key out of the file. */
-export interface SettingChange {
-  readonly path: string
-  readonly value: unknown
-}
-
-/** The text of the file with these changes, all or none of them; its comments are kept. */
-export const revised = (
-  file: string,
-  text: string,
-  changes: ReadonlyArray<SettingChange>
-): Either.Either<string, UnknownKey | ValueRefused | SettingsUnusable> =>
-  Either.gen(function* () {
-    const { document } = yield* parseFile(file, text)
-    for (const { path, value } of changes) {
-      const key = known.get(path)
-      if (key === undefined)
-        return yield* Either.left(new UnknownKey({ path, closest: closestPath(path, [...known.keys()]) }))
-      const names = path.split(".")
-      if (value === null) {
-        if (document.hasIn(names)) document.deleteIn(names)
-        continue
-      }
-      const decoded = key.decode(value)
-      if (Either.isLeft(decoded))
-        return yield* Either.left(new ValueRefused({ path, problem: shapeProblem(decoded.left) }))
-      document.setIn(names, value)
-    }
-    return document.toString()
-  })
 
 const make = Effect.gen(function* () {
   const home = yield* Home
@@ -461,16 +289,14 @@ const make = Effect.gen(function* () {
       Effect.mapError((error) => new SettingsUnusable({ file: name, line: null, column: null, detail: error.message }))
     )
 
-  const { value } = yield* Effect.flatMap(readText(file), (text) => parseFile(file, text))
+  const { value } = yield* Effect.flatMap(readText(file), (text) => ConfigText.parse(file, text))
   const dotEnv = DotEnv.parse(yield* readText(path.join(home.directory, ".env")))
   const environment: Environment = { ...dotEnv, ...ambient }
-  const read = readValues(value, environment)
+  const read = ConfigText.read(value, environment)
 
   const find = (name: string): Effect.Effect<Configured, UnknownKey> => {
     const configured = read.values.get(name)
-    return configured === undefined
-      ? Effect.fail(new UnknownKey({ path: name, closest: closestPath(name, [...known.keys()]) }))
-      : Effect.succeed(configured)
+    return configured === undefined ? Effect.fail(ConfigText.noSuchKey(name)) : Effect.succeed(configured)
   }
 
   const config = Config.of({
@@ -488,7 +314,7 @@ const make = Effect.gen(function* () {
         const unavailable = (error: { readonly message: string }) =>
           new ConfigUnavailable({ file, detail: error.message })
         const now = yield* readText(file).pipe(Effect.mapError(unavailable))
-        const changed = yield* revised(file, now, [{ path: name, value }]).pipe(
+        const changed = yield* ConfigText.revised(file, now, [{ path: name, value }]).pipe(
           Effect.catchTag("SettingsUnusable", (error) => unavailable(error))
         )
         const temporary = `${file}.new`

@@ -4,7 +4,7 @@ import { Effect, Redacted } from "effect"
 import path from "node:path"
 import { ConfigUnavailable } from "../../services/operation/Config.js"
 import type { Changes } from "../../services/operation/Setup.js"
-import * as ConfigFile from "./ConfigFile.js"
+import * as ConfigText from "./ConfigText.js"
 import * as DotEnv from "./DotEnv.js"
 import * as FileReplacement from "./FileReplacement.js"
 
@@ -19,7 +19,7 @@ export const write = (home: string, changes: Changes, suffix: string) =>
       new ConfigUnavailable({ file, detail: error.message })
     const configText = yield* fs.readFileString(config).pipe(Effect.mapError(unavailable(config)))
     const secretText = yield* fs.readFileString(secrets).pipe(Effect.mapError(unavailable(secrets)))
-    const revised = yield* ConfigFile.revised(config, configText, changes.settings)
+    const revised = yield* ConfigText.revised(config, configText, changes.settings)
     const values = Object.fromEntries(
       Object.entries(changes.secrets).map(([name, value]) => [name, Redacted.value(value)])
     )

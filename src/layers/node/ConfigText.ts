@@ -1,0 +1,150 @@
+/** The text of `config.yaml`: what it says of each setting, and how one is changed with its comments kept (contract §3). */
+import { Either } from "effect"
+import { isMap, isScalar, LineCounter, parseDocument } from "yaml"
+import type { Environment } from "../../fibers/AmbientEnvironment.js"
+import {
+  closestPath,
+  type Configured,
+  decodeText,
+  shapeProblem,
+  UnknownKey,
+  ValueRefused
+} from "../../services/operation/Config.js"
+import type { ConfigKey } from "../../services/operation/config/Key.js"
+import { all } from "../../services/operation/ConfigKey.js"
+import { SettingIssue, SettingsUnusable } from "../../services/operation/Settings.js"
+
+const known = new Map(all.map((key) => [key.path, key]))
+
+/** The settings and the sections that they stand in. */
+const places = [
+  ...new Set(all.flatMap(({ path }) => path.split(".").map((_, index, names) => names.slice(0, index + 1).join("."))))
+]
+
+const unknown = (path: string): SettingIssue => {
+  const closest = closestPath(path, places)
+  return new SettingIssue({
+    path,
+    problem: `no such setting${closest === null ? "" : `; did you mean ${closest}?`}`,
+    used: ""
+  })
+}
+
+/** A whole key, where one is meant to be looked at or changed. */
+export const noSuchKey = (path: string): UnknownKey =>
+  new UnknownKey({ path, closest: closestPath(path, [...known.keys()]) })
+
+/** What stands where no key is: a leaf that none has, or a value where a section is. Below a key it is the key's own. */
+const misplaced = (node: unknown, prefix = ""): ReadonlyArray<SettingIssue> => {
+  if (node === undefined || node === null) return []
+  if (typeof node !== "object" || Array.isArray(node))
+    return [new SettingIssue({ path: prefix, problem: "expected a section of settings", used: "their defaults" })]
+  return Object.entries(node).flatMap(([name, value]) => {
+    const path = prefix === "" ? name : `${prefix}.${name}`
+    if (known.has(path)) return []
+    return places.includes(path) ? misplaced(value, path) : [unknown(path)]
+  })
+}
+
+export interface Read {
+  readonly values: ReadonlyMap<string, Configured>
+  readonly issues: ReadonlyArray<SettingIssue>
+}
+
+export interface Parsed {
+  /** With its comments, to be changed. */
+  readonly document: ReturnType<typeof parseDocument>
+  /** What it says. */
+  readonly value: unknown
+}
+
+/** The file, or where it is no YAML of settings. */
+export const parse = (file: string, text: string): Either.Either<Parsed, SettingsUnusable> => {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const unusable = (detail: string, offset: number | null) => {
+    const place = offset === null ? null : lines.linePos(offset)
+    return Either.left(new SettingsUnusable({ file, line: place?.line ?? null, column: place?.col ?? null, detail }))
+  }
+  const [error] = document.errors
+  if (error !== undefined) return unusable(error.message, error.pos[0])
+  const { contents } = document
+  if (contents !== null && !isMap(contents) && !(isScalar(contents) && contents.value === null))
+    return unusable("expected `key: value` lines", 0)
+  try {
+    const value: unknown = document.toJS()
+    return Either.right({ document, value })
+  } catch (thrown) {
+    return unusable(thrown instanceof Error ? thrown.message : String(thrown), null)
+  }
+}
+
+/** What stands at a path; undefined when nothing does. */
+const at = (value: unknown, path: ReadonlyArray<string>): unknown => {
+  const [name, ...rest] = path
+  if (name === undefined) return value
+  return typeof value === "object" && value !== null && Object.hasOwn(value, name)
+    ? at(Reflect.get(value, name), rest)
+    : undefined
+}
+
+const shown = (value: unknown): string => JSON.stringify(value) ?? "nothing"
+
+/** Every setting: the environment's over the file's over its default, and what was refused on the way. */
+export const read = (file: unknown, environment: Environment): Read => {
+  const issues: Array<SettingIssue> = [...misplaced(file)]
+  /** Not what a lower source says: that was meant to be overruled, perhaps to shut what it opens. */
+  const refuse = (key: ConfigKey, path: string, problem: string): Configured => {
+    issues.push(new SettingIssue({ path, problem, used: shown(key.refused) }))
+    return { key, value: key.refused, from: "default" }
+  }
+  const valueOf = (key: ConfigKey): Configured => {
+    const variable = key.env === null ? undefined : environment[key.env]
+    if (key.env !== null && variable !== undefined && variable !== "") {
+      const decoded = decodeText(key, variable)
+      if (Either.isRight(decoded)) return { key, value: decoded.right, from: "environment" }
+      return refuse(key, key.env, decoded.left)
+    }
+    const written = at(file, key.path.split("."))
+    if (written === undefined || written === null) return { key, value: key.fallback, from: "default" }
+    const decoded = key.decode(written)
+    if (Either.isRight(decoded)) {
+      const problem = key.doubt(written)
+      if (problem !== null) issues.push(new SettingIssue({ path: key.path, problem, used: shown(decoded.right) }))
+      return { key, value: decoded.right, from: "file" }
+    }
+    return refuse(key, key.path, shapeProblem(decoded.left))
+  }
+  const values = new Map(all.map((key) => [key.path, valueOf(key)]))
+  return { values, issues }
+}
+
+/** One key's new value; null takes the key out of the file. */
+export interface SettingChange {
+  readonly path: string
+  readonly value: unknown
+}
+
+/** The text of the file with these changes, all or none of them; its comments are kept. */
+export const revised = (
+  file: string,
+  text: string,
+  changes: ReadonlyArray<SettingChange>
+): Either.Either<string, UnknownKey | ValueRefused | SettingsUnusable> =>
+  Either.gen(function* () {
+    const { document } = yield* parse(file, text)
+    for (const { path, value } of changes) {
+      const key = known.get(path)
+      if (key === undefined) return yield* Either.left(noSuchKey(path))
+      const names = path.split(".")
+      if (value === null) {
+        if (document.hasIn(names)) document.deleteIn(names)
+        continue
+      }
+      const decoded = key.decode(value)
+      if (Either.isLeft(decoded))
+        return yield* Either.left(new ValueRefused({ path, problem: shapeProblem(decoded.left) }))
+      document.setIn(names, value)
+    }
+    return document.toString()
+  })
