@@ -242,6 +242,12 @@ describe("beside a running gateway", () => {
     expect([unknown.code, unknown.stdout]).toEqual([1, ""])
     expect(unknown.stderr).toContain("pigeon")
     expect((await hermes("deliveries", "show", "dlv_none")).code).toBe(1)
+    // What nobody knows is said in one line, whatever was asked for.
+    const long = `dlv_${"x".repeat(900)}`
+    for (const words of [["explain"], ["deliveries", "show"], ["deliveries", "retry"]]) {
+      const { code, stderr } = await hermes(...words, long)
+      expect([code, stderr.includes(`"${long.slice(0, 79)}…"`), stderr.length < 400], stderr).toEqual([1, true, true])
+    }
   })
 
   test("with another key than the home's is told so", async () => {

@@ -86,7 +86,7 @@ export const read = (
           _tag: "Unknown",
           error: new UnresolvedTarget({
             target: written,
-            hint: "send_message with action list shows the chats there are"
+            hint: "`hermes send --list`, or send_message with action list, shows the chats there are"
           })
         }
     }

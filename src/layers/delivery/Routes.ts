@@ -15,13 +15,14 @@ import {
 } from "../../services/delivery/TargetResolver.js"
 import type { StateError } from "../../services/state/StateError.js"
 import * as References from "./References.js"
+import { shortened } from "../../services/operation/Shortened.js"
 
 type Routes = ReadonlyArray<Omit<Deliver.Routed, "token">>
 
 const isRouteError = Schema.is(Schema.Union(UnknownPlatform, UnresolvedTarget, NoHomeChannel, OtherProfile))
 
 const passedOn = (reference: string, platform: string): string =>
-  `"${reference}" is no chat that I know; it is passed on to ${platform} as it is written`
+  `"${shortened(reference)}" is no chat that I know; it is passed on to ${platform} as it is written`
 
 /** The chat that the job was made in, where that is on this platform: ids of two platforms have nothing to do with each other. */
 const originOn = (platform: string, origin: Address | null): Address | null =>

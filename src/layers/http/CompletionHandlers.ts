@@ -19,6 +19,7 @@ import { EventSender } from "./EventSender.js"
 import * as Exchange from "./Exchange.js"
 import { answered } from "./Failures.js"
 import { arrivalOf, eventOf, sourceOf } from "./Surfaces.js"
+import { shortened } from "../../services/operation/Shortened.js"
 
 const surface = "api_server"
 
@@ -87,7 +88,7 @@ export const layer = HttpApiBuilder.group(Api, "completions", (handlers) =>
         )
         const session = (yield* sessions.get(id)) ?? (yield* create(id, false, []))
         if (session.hidden || session.platform !== surface)
-          return yield* Effect.fail(notFound(`there is no session ${reference} of this surface`))
+          return yield* Effect.fail(notFound(`there is no session "${shortened(reference)}" of this surface`))
         if (session.endedAt !== null)
           return yield* Effect.fail(conflict("session_ended", `session ${reference} has ended: take another id`))
         return session

@@ -14,6 +14,7 @@ import * as Outlet from "../delivery/Outlet.js"
 import * as ForwardedAdmission from "../conversation/ForwardedAdmission.js"
 import * as Body from "./Body.js"
 import { answered } from "./Failures.js"
+import { shortened } from "../../services/operation/Shortened.js"
 
 /** What a browser may show; anything else, which could be a page of somebody else's, is only saved. */
 const shownInside: ReadonlySet<string> = new Set([
@@ -46,7 +47,8 @@ export const layer = HttpApiBuilder.group(Api, "deliveries", (handlers) =>
       Effect.gen(function* () {
         const row = yield* outbox.get(id)
         const found = row?.media[index]
-        if (found === undefined) return yield* Effect.fail(notFound(`there is no file ${index} of delivery ${id}`))
+        if (found === undefined)
+          return yield* Effect.fail(notFound(`there is no file ${index} of delivery "${shortened(id)}"`))
         const content = yield* Effect.mapError(files.read(found), (error) => notFound(error.message))
         return HttpServerResponse.uint8Array(content, {
           contentType: shownInside.has(found.mimeType) ? found.mimeType : "application/octet-stream",
@@ -67,7 +69,9 @@ export const layer = HttpApiBuilder.group(Api, "deliveries", (handlers) =>
       .handle("get", ({ path }) =>
         answered(
           Effect.flatMap(outbox.get(path.id), (row) =>
-            row === null ? Effect.fail(notFound(`there is no delivery ${path.id}`)) : Effect.succeed(deliveryView(row))
+            row === null
+              ? Effect.fail(notFound(`there is no delivery "${shortened(path.id)}"`))
+              : Effect.succeed(deliveryView(row))
           )
         )
       )

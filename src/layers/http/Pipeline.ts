@@ -64,7 +64,10 @@ const unrouted = (parts: Parts, request: HttpServerRequest.HttpServerRequest) =>
       // the router takes no path that it cannot read, whatever the method
       if (methods.includes(request.method))
         return failed(
-          badRequest("bad_path", "the path has a % that two hexadecimal digits of UTF-8 text do not follow")
+          badRequest(
+            "bad_path",
+            "the path has a name that is too long, or a % that two hexadecimal digits of UTF-8 text do not follow"
+          )
         )
       if (methods.length === 0)
         return failed(notFound("there is nothing at this path; /openapi.json lists what there is"))

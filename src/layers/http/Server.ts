@@ -1,6 +1,7 @@
 /** The API on one port of this machine (contract §4): Effect's server with our pipeline, the page and the documentation. */
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpMiddleware from "@effect/platform/HttpMiddleware"
+import * as HttpRouter from "@effect/platform/HttpRouter"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
@@ -48,13 +49,16 @@ const hangUp = (server: Server, sender: typeof EventSender.EventSender.Service):
     server.closeAllConnections()
   })
 
+/** An id or a name in a path, as it is written there: a longer one is answered by no handler. */
+const longestName = 4_000
+
 const serve = Effect.gen(function* () {
   const health = yield* Health
   const sender = yield* EventSender.EventSender
   const { open, server } = yield* Listening.Listening
-  const handler = yield* NodeHttpServer.makeHandler(yield* HttpApiBuilder.httpApp).pipe(
-    HttpMiddleware.withTracerDisabledWhenEffect(() => true)
-  )
+  const handler = yield* NodeHttpServer.makeHandler(
+    yield* HttpRouter.withRouterConfig(HttpApiBuilder.httpApp, { maxParamLength: longestName })
+  ).pipe(HttpMiddleware.withTracerDisabledWhenEffect(() => true))
   yield* Effect.acquireRelease(open(handler), () => hangUp(server, sender))
   yield* health.announce((yield* ApiServer).url)
 })

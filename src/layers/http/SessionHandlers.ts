@@ -23,6 +23,7 @@ import { EventSender } from "./EventSender.js"
 import * as Exchange from "./Exchange.js"
 import { answered } from "./Failures.js"
 import { arrivalOf, eventOf, sourceOf } from "./Surfaces.js"
+import { shortened } from "../../services/operation/Shortened.js"
 
 /** Sessions of other surfaces are continued there: two conversations must not write one transcript. */
 const refuseElsewhere = (session: Session, surface: Surface) => {
@@ -63,7 +64,7 @@ export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
 
     const found = (id: string) =>
       Effect.flatMap(sessions.get(id), (session) =>
-        session === null ? Effect.fail(notFound(`there is no session ${id}`)) : Effect.succeed(session)
+        session === null ? Effect.fail(notFound(`there is no session "${shortened(id)}"`)) : Effect.succeed(session)
       )
 
     const stop = (session: Session) => (session.key === null ? Effect.succeed(false) : conversations.stop(session.key))

@@ -28,6 +28,7 @@ import type { StateError } from "../../services/state/StateError.js"
 import * as Outlet from "../delivery/Outlet.js"
 import * as ForwardedAdmission from "../conversation/ForwardedAdmission.js"
 import * as JobMakers from "../schedule/JobMakers.js"
+import { shortened } from "../../services/operation/Shortened.js"
 
 interface Known {
   readonly _tag: string
@@ -84,7 +85,7 @@ const make = Effect.gen(function* () {
   const found = (id: string) =>
     Effect.flatMap(sessions.get(id), (session) =>
       session === null
-        ? Effect.fail(new Refused({ code: "not_found", text: `there is no session ${id}` }))
+        ? Effect.fail(new Refused({ code: "not_found", text: `there is no session "${shortened(id)}"` }))
         : Effect.succeed(session)
     )
 
@@ -117,7 +118,7 @@ const make = Effect.gen(function* () {
       get: (id) =>
         Effect.flatMap(outbox.get(id), (row) =>
           row === null
-            ? Effect.fail(new Refused({ code: "not_found", text: `there is no delivery ${id}` }))
+            ? Effect.fail(new Refused({ code: "not_found", text: `there is no delivery "${shortened(id)}"` }))
             : Effect.succeed(deliveryView(row))
         ),
       resend: (id) => refused(outlet.resend(id)),

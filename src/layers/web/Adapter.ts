@@ -16,6 +16,7 @@ import { SessionStore } from "../../services/session/SessionStore.js"
 import { Transcript } from "../../services/session/Transcript.js"
 import { Database } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
+import { shortened } from "../../services/operation/Shortened.js"
 
 export const platform = "web"
 
@@ -44,10 +45,7 @@ const wordsOf = (message: OutboundMessage): string =>
     ? `(${message.files.map(({ name }) => name).join(", ")})`
     : message.text
 
-/** Of whatever was written where an id belongs. */
-const longestId = 80
-const noConversation = (chatId: string): string =>
-  `there is no conversation ${chatId.length <= longestId ? chatId : `${chatId.slice(0, longestId)}…`} on the page`
+const noConversation = (chatId: string): string => `there is no conversation ${shortened(chatId)} on the page`
 
 const noChat = (chatId: string): SendRefused =>
   new SendRefused({ platform, code: "chat_not_found", detail: noConversation(chatId) })

@@ -18,6 +18,7 @@ import * as Listed from "./listed.js"
 import { limit } from "./options.js"
 import { answer, brief, moment, plain, table } from "./output.js"
 import { ownerOnly } from "./ownerOnly.js"
+import { named } from "./named.js"
 
 const open = Options.boolean("open").pipe(Options.withDescription("Only questions that wait, oldest first."))
 
@@ -37,7 +38,7 @@ const list = Command.make("list", { limit: limit(50, 500), open }, (options) =>
   })
 ).pipe(Command.withDescription("What the agent asked before it acted, newest first."), Command.provide(desk))
 
-const id = Args.text({ name: "ID" })
+const id = named("ID")
 
 const answerWith = (id: string, approve: boolean, reason: string | null, scope: Scope = "once") =>
   Effect.gen(function* () {

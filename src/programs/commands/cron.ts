@@ -16,8 +16,9 @@ import * as Listed from "./listed.js"
 import { limit } from "./options.js"
 import { answer, moment, plain, table } from "./output.js"
 import { running } from "./owner.js"
+import { named } from "./named.js"
 
-const reference = Args.text({ name: "JOB" }).pipe(Args.withDescription("Its id, or its exact name."))
+const reference = named("JOB").pipe(Args.withDescription("Its id, or its exact name."))
 const all = Options.boolean("all").pipe(Options.withDescription("The finished ones too."))
 
 const list = Command.make("list", { all }, (options) =>
@@ -164,7 +165,7 @@ const runs = Command.make(
   "runs",
   {
     limit: limit(20, 500),
-    reference: Args.text({ name: "JOB|RUN" }).pipe(
+    reference: named("JOB|RUN").pipe(
       Args.withDescription("Of this job; of all when left out. The id of a run shows its document."),
       Args.optional
     )

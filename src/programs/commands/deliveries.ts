@@ -1,4 +1,3 @@
-import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import { Effect, Schema } from "effect"
@@ -11,6 +10,7 @@ import { limit } from "./options.js"
 import { answer, brief, moment, plain, table } from "./output.js"
 import { ownerOnly } from "./ownerOnly.js"
 import { outcome } from "./sent.js"
+import { named } from "./named.js"
 
 const place = ({ platform, chatId, threadId }: DeliveryView): string =>
   threadId === null ? `${platform}:${chatId}` : `${platform}:${chatId}:${threadId}`
@@ -34,7 +34,7 @@ const list = Command.make("list", { limit: limit(50, 500), state }, ({ limit, st
   })
 ).pipe(Command.withDescription("What was sent or waits to be sent, newest first."), Command.provide(desk))
 
-const show = Command.make("show", { id: Args.text({ name: "ID" }) }, ({ id }) =>
+const show = Command.make("show", { id: named("ID") }, ({ id }) =>
   Effect.gen(function* () {
     const { deliveries } = yield* Desk
     yield* answer(DeliveryView, yield* deliveries.get(id), (row) => [
@@ -48,7 +48,7 @@ const show = Command.make("show", { id: Args.text({ name: "ID" }) }, ({ id }) =>
   })
 ).pipe(Command.withDescription("One delivery in full."), Command.provide(desk))
 
-const retry = Command.make("retry", { id: Args.text({ name: "ID" }) }, ({ id }) =>
+const retry = Command.make("retry", { id: named("ID") }, ({ id }) =>
   Effect.gen(function* () {
     yield* ownerOnly("deliveries retry")
     const { deliveries } = yield* Desk

@@ -5,8 +5,9 @@ import { Story } from "../../services/delivery/Explain.js"
 import { Desk } from "../../services/operation/Desk.js"
 import { desk } from "./desk.js"
 import { answer, moment, plain } from "./output.js"
+import { named } from "./named.js"
 
-const id = Args.text({ name: "ID" }).pipe(Args.withDescription("Of a delivery, run, turn, approval or message."))
+const id = named("ID").pipe(Args.withDescription("Of a delivery, run, turn, approval or message."))
 
 export const lines = (story: Story): ReadonlyArray<string> =>
   story.passages.flatMap((passage) => [

@@ -1,4 +1,3 @@
-import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"
 import { Effect, Schema } from "effect"
 import { PairedUserView, PairingRequestView } from "../../services/api/Pairing.js"
@@ -7,8 +6,9 @@ import { desk } from "./desk.js"
 import { failed } from "./failure.js"
 import { answer, moment, plain, table } from "./output.js"
 import { ownerOnly } from "./ownerOnly.js"
+import { named } from "./named.js"
 
-const platform = Args.text({ name: "PLATFORM" })
+const platform = named("PLATFORM")
 
 const nameOf = (user: { readonly userName: string | null; readonly userId: string }): string =>
   user.userName === null ? user.userId : `${plain(user.userName)} (${user.userId})`
@@ -36,7 +36,7 @@ const list = Command.make("list", {}, () =>
   })
 ).pipe(Command.withDescription("Who waits to be let in, and who was."), Command.provide(desk))
 
-const approve = Command.make("approve", { platform, code: Args.text({ name: "CODE" }) }, ({ platform, code }) =>
+const approve = Command.make("approve", { platform, code: named("CODE") }, ({ platform, code }) =>
   Effect.gen(function* () {
     yield* ownerOnly("letting somebody in")
     const user = yield* Effect.provide(
@@ -49,7 +49,7 @@ const approve = Command.make("approve", { platform, code: Args.text({ name: "COD
 
 const Revoked = Schema.Struct({ platform: Schema.String, userId: Schema.String, revoked: Schema.Boolean })
 
-const revoke = Command.make("revoke", { platform, userId: Args.text({ name: "USER" }) }, ({ platform, userId }) =>
+const revoke = Command.make("revoke", { platform, userId: named("USER") }, ({ platform, userId }) =>
   Effect.gen(function* () {
     yield* ownerOnly("shutting somebody out")
     const revoked = yield* Effect.provide(

@@ -48,7 +48,8 @@ export const command = Command.make(
   (options) =>
     Effect.gen(function* () {
       if (options.list) return yield* Effect.provide(list, desk)
-      if (Option.isNone(options.to)) return yield* usage("say where to: hermes send --to TARGET TEXT")
+      if (Option.isNone(options.to) || isBlank(options.to.value))
+        return yield* usage("say where to: hermes send --to TARGET TEXT")
       if (Option.isNone(options.text)) return yield* usage("say what: hermes send --to TARGET TEXT (- reads stdin)")
       const text = options.text.value === "-" ? yield* stdin : options.text.value
       if (isBlank(text)) return yield* failed("there is nothing in the message to send")

@@ -3,10 +3,10 @@ import * as Args from "@effect/cli/Args"
 import { Effect } from "effect"
 import { Desk } from "../../services/operation/Desk.js"
 import { failed } from "./failure.js"
+import { named } from "./named.js"
+import { shortened } from "../../services/operation/Shortened.js"
 
-export const reference = Args.text({ name: "SESSION" }).pipe(
-  Args.withDescription("Its id, the beginning of its id, or its title.")
-)
+export const reference = named("SESSION").pipe(Args.withDescription("Its id, the beginning of its id, or its title."))
 
 /** How many sessions are looked through for a title or the beginning of an id. */
 const searched = 500
@@ -25,8 +25,11 @@ export const find = (wanted: string) =>
     const all = yield* sessions.list({ limit: searched })
     const fitting = all.filter((session) => session.title === wanted || session.id.startsWith(wanted))
     const [only, another] = fitting
-    if (only === undefined) return yield* failed(`there is no session "${wanted}"; \`hermes sessions list\` shows them`)
+    if (only === undefined)
+      return yield* failed(`there is no session "${shortened(wanted)}"; \`hermes sessions list\` shows them`)
     if (another !== undefined)
-      return yield* failed(`"${wanted}" fits several sessions: ${fitting.map((session) => session.id).join(", ")}`)
+      return yield* failed(
+        `"${shortened(wanted)}" fits several sessions: ${fitting.map((session) => session.id).join(", ")}`
+      )
     return only
   })

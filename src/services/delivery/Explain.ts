@@ -1,6 +1,7 @@
 import { Context, type Effect, Schema } from "effect"
 import { Instant } from "../operation/Instant.js"
 import type { StateError } from "../state/StateError.js"
+import { shortened } from "../operation/Shortened.js"
 
 /** What a passage is about. */
 export const PassageKind = Schema.Literal("message", "session", "job", "run", "turn", "call", "approval", "delivery")
@@ -26,7 +27,7 @@ export type Story = typeof Story.Type
 /** Nothing here has that id. */
 export class NothingKnown extends Schema.TaggedError<NothingKnown>()("NothingKnown", { id: Schema.String }) {
   override get message(): string {
-    return `nothing here has the id "${this.id}"; a delivery's begins with dlv_, a run's with run_, a turn's with trn_, an approval's with apr_, a message's with evt_; \`hermes deliveries list\` and \`hermes cron runs\` show them`
+    return `nothing here has the id "${shortened(this.id)}"; a delivery's begins with dlv_, a run's with run_, a turn's with trn_, an approval's with apr_, a message's with evt_; \`hermes deliveries list\` and \`hermes cron runs\` show them`
   }
 }
 

@@ -2,13 +2,14 @@
 import { Schema } from "effect"
 import * as Notice from "./Notice.js"
 import type { DeliveryRow, NewDelivery } from "./Outbox.js"
+import { shortened } from "../operation/Shortened.js"
 
 /** There is no such delivery. */
 export class DeliveryNotFound extends Schema.TaggedError<DeliveryNotFound>()("DeliveryNotFound", {
   id: Schema.String
 }) {
   override get message(): string {
-    return `there is no delivery ${this.id}; \`hermes deliveries list\` shows what there is`
+    return `there is no delivery "${shortened(this.id)}"; \`hermes deliveries list\` shows what there is`
   }
 }
 

@@ -6,6 +6,7 @@ import type { StateError } from "../state/StateError.js"
 export const offeredChats = 500
 import type { Routed } from "./Deliver.js"
 import type { Via } from "./Outbox.js"
+import { shortened } from "../operation/Shortened.js"
 
 /** No such platform, or it is not connected here. */
 export class UnknownPlatform extends Schema.TaggedError<UnknownPlatform>()("UnknownPlatform", {
@@ -13,7 +14,7 @@ export class UnknownPlatform extends Schema.TaggedError<UnknownPlatform>()("Unkn
   known: Schema.Array(Schema.String)
 }) {
   override get message(): string {
-    return `there is no platform "${this.platform}" here; there are: ${this.known.join(", ") || "none"}`
+    return `there is no platform "${shortened(this.platform)}" here; there are: ${this.known.join(", ") || "none"}`
   }
 }
 
@@ -23,7 +24,7 @@ export class UnresolvedTarget extends Schema.TaggedError<UnresolvedTarget>()("Un
   hint: Schema.String
 }) {
   override get message(): string {
-    return `"${this.target}" is no chat that I know: ${this.hint}`
+    return `"${shortened(this.target)}" is no chat that I know: ${this.hint}`
   }
 }
 
@@ -50,7 +51,7 @@ export class NoHomeChannel extends Schema.TaggedError<NoHomeChannel>()("NoHomeCh
 /** A Bot Chat of another profile: another home, another process (decision 4). */
 export class OtherProfile extends Schema.TaggedError<OtherProfile>()("OtherProfile", { profile: Schema.String }) {
   override get message(): string {
-    return `there is no profile "${this.profile}" in this home: write bot-chat for the one that is here`
+    return `there is no profile "${shortened(this.profile)}" in this home: write bot-chat for the one that is here`
   }
 }
 

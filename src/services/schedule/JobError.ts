@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import type { StateError } from "../state/StateError.js"
 import type { ScheduleInvalid } from "./ScheduleInvalid.js"
+import { shortened } from "../operation/Shortened.js"
 
 /** A field of a job that cannot be taken. Nothing was stored. */
 export class JobInvalid extends Schema.TaggedError<JobInvalid>()("JobInvalid", {
@@ -15,12 +16,12 @@ export class JobInvalid extends Schema.TaggedError<JobInvalid>()("JobInvalid", {
 }
 
 export const invalid = (path: string, found: string, detail: string): JobInvalid =>
-  new JobInvalid({ path, found: found.length > 80 ? `${found.slice(0, 79)}…` : found, detail })
+  new JobInvalid({ path, found: shortened(found), detail })
 
 /** No job by that id or name. */
 export class JobNotFound extends Schema.TaggedError<JobNotFound>()("JobNotFound", { reference: Schema.String }) {
   override get message(): string {
-    return `there is no job "${this.reference}"; \`hermes cron list --all\` shows the jobs there are`
+    return `there is no job "${shortened(this.reference)}"; \`hermes cron list --all\` shows the jobs there are`
   }
 }
 
@@ -30,7 +31,7 @@ export class JobAmbiguous extends Schema.TaggedError<JobAmbiguous>()("JobAmbiguo
   candidates: Schema.Array(Schema.String)
 }) {
   override get message(): string {
-    return `"${this.reference}" is the name of several jobs: ${this.candidates.join(", ")}; say which id you mean`
+    return `"${shortened(this.reference)}" is the name of several jobs: ${this.candidates.join(", ")}; say which id you mean`
   }
 }
 

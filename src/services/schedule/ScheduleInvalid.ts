@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { shortened } from "../operation/Shortened.js"
 
 /** A schedule that cannot be taken. Nothing was stored; the message says what is wrong and how to write it. */
 export class ScheduleInvalid extends Schema.TaggedError<ScheduleInvalid>()("ScheduleInvalid", {
@@ -14,4 +15,4 @@ export class ScheduleInvalid extends Schema.TaggedError<ScheduleInvalid>()("Sche
 }
 
 export const invalid = (path: string, found: string, detail: string): ScheduleInvalid =>
-  new ScheduleInvalid({ path, found: found.length > 80 ? `${found.slice(0, 79)}…` : found, detail })
+  new ScheduleInvalid({ path, found: shortened(found), detail })

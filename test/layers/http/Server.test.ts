@@ -110,6 +110,11 @@ layer(server(), { excludeTestServices: true })("Server", (it) => {
       const wrong = yield* ask("/api/sessions", { method: "DELETE" })
       assert.strictEqual(refusedWith(wrong, 405), "method_not_allowed")
       assert.strictEqual(refusedWith(yield* rawAsk({ path: "/api/sessions/%zz" }), 400), "bad_path")
+      // A name that nothing has is not a path that cannot be read.
+      const long = "%F0%9F%91%8D".repeat(200)
+      assert.strictEqual(refusedWith(yield* rawAsk({ path: `/api/sessions/${long}` }), 404), "not_found")
+      assert.strictEqual(refusedWith(yield* rawAsk({ path: `/api/explain/${long}` }), 404), "not_found")
+      assert.strictEqual(refusedWith(yield* rawAsk({ path: `/api/sessions/${"x".repeat(4_500)}` }), 400), "bad_path")
       assert.strictEqual(wrong.headers.get("allow"), "GET, POST")
       assert.strictEqual(refusedWith(yield* ask("/health", { method: "POST", body: {} }), 405), "method_not_allowed")
     })

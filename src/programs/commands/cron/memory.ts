@@ -11,6 +11,7 @@ import { usage } from "../failure.js"
 import { limit } from "../options.js"
 import { answer, brief, moment, plain, table } from "../output.js"
 import { ownerOnly } from "../ownerOnly.js"
+import { named } from "../named.js"
 
 const state = Options.choice("state", IncidentState.literals).pipe(
   Options.withDescription("Only those in this state."),
@@ -31,7 +32,7 @@ const rowsOf = (incidents: ReadonlyArray<IncidentView>): ReadonlyArray<string> =
     "No incidents."
   )
 
-const ack = Command.make("ack", { id: Args.text({ name: "ID" }) }, ({ id }) =>
+const ack = Command.make("ack", { id: named("ID") }, ({ id }) =>
   Effect.zipRight(
     ownerOnly("an answer to an incident"),
     Effect.gen(function* () {
@@ -63,7 +64,7 @@ const shown = (notes: ReadonlyArray<NoteView>): ReadonlyArray<string> =>
 export const notepad = Command.make(
   "notepad",
   {
-    reference: Args.text({ name: "JOB" }).pipe(Args.withDescription("Its id, or its exact name.")),
+    reference: named("JOB").pipe(Args.withDescription("Its id, or its exact name.")),
     words: Args.text({ name: "list|get KEY|set KEY VALUE|delete KEY" }).pipe(Args.repeated)
   },
   ({ reference, words: [verb = "list", key = "", ...rest] }) =>
