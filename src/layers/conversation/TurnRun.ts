@@ -285,11 +285,18 @@ export const make = Effect.gen(function* () {
         })
         return prepare === null ? Effect.void : yield* delivery.begin(rows, { started, along: settle })
       })
+      const told = ended(task, turn, outcome, said.text, said.usage, said.notice ?? null)
       // An answer that is written down is sent: a message that interrupts comes before that, or after it.
       yield* Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(begun, (sent) => restore<void, StateError, never>(Effect.asVoid(sent)))
+        Effect.flatMap(begun, (sent) =>
+          restore<void, StateError, never>(Effect.asVoid(sent)).pipe(
+            Effect.onInterrupt(() =>
+              Effect.flatMap(task.interruptCause, (cause) => (cause === "person" ? told : Effect.void))
+            ),
+            Effect.zipRight(told)
+          )
+        )
       )
-      yield* ended(task, turn, outcome, said.text, said.usage, said.notice ?? null)
     })
 
   const ended = (
@@ -318,6 +325,9 @@ export const make = Effect.gen(function* () {
     Effect.gen(function* () {
       const cause = yield* task.interruptCause
       if (cause === "person") {
+        const row = yield* turns.get(turn.id)
+        // Its words are written down and leave, or have left: it ends as they say.
+        if (row !== null && row.state !== "running") return
         yield* approvals.cancelTurn(turn.id, "the turn was stopped")
         yield* database.write(
           "turn.interrupted",

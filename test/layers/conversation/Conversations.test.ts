@@ -4,6 +4,9 @@ import { Deferred, Effect, Fiber, FiberId, Layer, Option, Scope } from "effect"
 import type { ModelRequest } from "../../../src/services/agent/ModelRoute.js"
 import { Database, Transaction } from "../../../src/services/state/Database.js"
 import { StateCorrupt, StateDiskFull, type StateError } from "../../../src/services/state/StateError.js"
+import { Explain } from "../../../src/services/delivery/Explain.js"
+import { Activity } from "../../../src/services/operation/Activity.js"
+import { Conversations } from "../../../src/services/conversation/Conversations.js"
 import { Pairing } from "../../../src/services/conversation/Pairing.js"
 import { Settings } from "../../../src/services/operation/Settings.js"
 import * as Testing from "../../../src/testing/index.js"
@@ -250,6 +253,32 @@ describe("a conversation", () => {
         yield* eventually("SELECT id FROM turns WHERE ended_at IS NULL", (found) => found.length === 0)
       }).pipe(Effect.provide(Testing.gateway({ model: echo })))
     )
+
+  it.scopedLive(
+    "a turn that is stopped while its answer leaves was answered, as the chat, its rows and its story say",
+    () =>
+      Effect.gen(function* () {
+        const adapter = yield* only
+        const watch = yield* (yield* Activity).watch((event) => event._tag === "turn.ended")
+        yield* adapter.fail({ error: null, on: "send", delayMillis: 400 })
+        const receipt = yield* say("hello")
+        const [turn] = yield* eventually(
+          "SELECT id, state FROM turns WHERE state <> 'running'",
+          (found) => found.length === 1
+        )
+        expect(turn?.["state"]).toBe("answering")
+        // As the page's button and the API do, whatever is being delivered.
+        expect(yield* (yield* Conversations).stop(receipt._tag === "Accepted" ? receipt.sessionKey : "")).toBe(true)
+        yield* eventually("SELECT state FROM deliveries", (found) => found[0]?.["state"] === "sent")
+        yield* eventStates("answered")
+        expect(yield* texts).toEqual(["you said: hello"])
+        expect(yield* rows("SELECT state, outcome FROM turns")).toEqual([{ state: "ended", outcome: "answered" }])
+        expect(yield* watch.take).toMatchObject([{ outcome: "answered", text: "you said: hello" }])
+        const { passages } = yield* (yield* Explain).story(String(turn?.["id"]))
+        expect(passages.find(({ kind }) => kind === "turn")?.text).toMatch(/it was answered/)
+        expect(passages.find(({ kind }) => kind === "delivery")?.text).toMatch(/telegram took it at the first attempt/)
+      }).pipe(Effect.provide(Testing.gateway({ model: echo, settings: { notices: { hints: false } } })))
+  )
 
   it.scopedLive("says that a turn could not be stored as soon as there is room, and goes on", () =>
     Effect.gen(function* () {
