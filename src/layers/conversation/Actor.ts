@@ -16,7 +16,6 @@ import type { InboundEvent } from "../../services/conversation/InboundEvent.js"
 import * as SlashCommand from "../../services/conversation/SlashCommand.js"
 import type { Delivery } from "../../services/delivery/Delivery.js"
 import * as Notice from "../../services/delivery/Notice.js"
-import type { Hints } from "../../services/delivery/Hints.js"
 import type { NoticeText, Notifier } from "../../services/delivery/Notifier.js"
 import type { Activity } from "../../services/operation/Activity.js"
 import type { Drain } from "../../services/operation/Drain.js"
@@ -82,7 +81,6 @@ export interface ActorServices extends TypedCommands.Services {
   readonly processes: typeof Processes.Service
   readonly delivery: typeof Delivery.Service
   readonly notifier: typeof Notifier.Service
-  readonly hints: typeof Hints.Service
   readonly activity: typeof Activity.Service
   readonly compaction: typeof Compaction.Service
   readonly turnRun: TurnRun

@@ -10,7 +10,6 @@ import { Inbox, type InboxEntry, type InboxMessage } from "../../services/conver
 import { Pairing } from "../../services/conversation/Pairing.js"
 import * as SlashCommand from "../../services/conversation/SlashCommand.js"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
-import { Hints } from "../../services/delivery/Hints.js"
 import { HomeChannels } from "../../services/delivery/HomeChannels.js"
 import { Delivery } from "../../services/delivery/Delivery.js"
 import * as Notice from "../../services/delivery/Notice.js"
@@ -33,7 +32,6 @@ const make = Effect.gen(function* () {
   const clarifications = yield* Clarifications
   const delivery = yield* Delivery
   const notifier = yield* Notifier
-  const hints = yield* Hints
   const homes = yield* HomeChannels
   const adapters = yield* AdapterRegistry
   const drain = yield* Drain
@@ -135,20 +133,24 @@ const make = Effect.gen(function* () {
         ? keep(message, drained)
         : conversations.accept(message)
       if (entry === null) return { _tag: "Duplicate" }
-      if (settings.notices.hints && event.source.chatType === "dm" && event.internal === null)
-        yield* hintAtHome(event, entry)
+      if (event.source.chatType === "dm" && event.internal === null) yield* hintAtHome(event, entry)
       return { _tag: "Accepted", eventId: entry.id, sessionKey: key }
     })
 
   /** Once a platform: whoever writes on it first hears that nothing has a place to go that nobody asked for. */
-  const hintAtHome = ({ source }: InboundEvent, { id, key }: InboxEntry): Effect.Effect<void, StateError> =>
+  const hintAtHome = ({ source }: InboundEvent, { id, key }: InboxEntry): Effect.Effect<void> =>
     Effect.gen(function* () {
       const { platform } = source
       const address = addressOf(source, null)
       const adapter = yield* adapters.get(platform)
       if (address === null || platform === "web" || adapter === null) return
-      if (!(yield* hints.first(`home.${platform}`)) || (yield* homes.get(platform)) !== null) return
-      yield* notifier.tell({ sessionKey: key, address, about: id }, Notice.homeMissing({ platform }))
+      const needed = Effect.map(homes.get(platform), (home) => home === null)
+      yield* notifier.hint(
+        { sessionKey: key, address, about: id },
+        `home.${platform}`,
+        Notice.homeMissing({ platform }),
+        needed
+      )
     })
 
   /** Only what somebody sends who may talk here is fetched: nobody else fills the disk. */
@@ -229,7 +231,6 @@ export const layer: Layer.Layer<
   | Clarifications
   | Delivery
   | Notifier
-  | Hints
   | HomeChannels
   | AdapterRegistry
   | Drain

@@ -17,7 +17,6 @@ import { Delegation } from "../../services/delegation/Delegation.js"
 import type { Listener } from "../../services/conversation/Listener.js"
 import { Delivery } from "../../services/delivery/Delivery.js"
 import { HomeChannels } from "../../services/delivery/HomeChannels.js"
-import { Hints } from "../../services/delivery/Hints.js"
 import { Notifier } from "../../services/delivery/Notifier.js"
 import type { McpServers } from "../../services/mcp/McpServers.js"
 import { Activity } from "../../services/operation/Activity.js"
@@ -62,7 +61,6 @@ const make = Effect.gen(function* () {
     processes: yield* Processes,
     delivery: yield* Delivery,
     notifier: yield* Notifier,
-    hints: yield* Hints,
     activity: yield* Activity,
     commands: yield* Commands.make,
     sessionCommands: yield* SessionCommands.make(yield* Inbox),
@@ -218,7 +216,6 @@ export const layer: Layer.Layer<
   | Processes
   | Delivery
   | Notifier
-  | Hints
   | Activity
   | HomeChannels
   | ModelRoute

@@ -3,7 +3,6 @@ import { Clock, Effect } from "effect"
 import * as Admission from "../../services/conversation/Admission.js"
 import type { Inbox, InboxEntry, InboxState } from "../../services/conversation/Inbox.js"
 import type { Delivery } from "../../services/delivery/Delivery.js"
-import type { Hints } from "../../services/delivery/Hints.js"
 import type { NoticeText, Notifier } from "../../services/delivery/Notifier.js"
 import type { Activity } from "../../services/operation/Activity.js"
 import type { SettingsShape } from "../../services/operation/Settings.js"
@@ -17,7 +16,6 @@ export interface CorrespondenceServices {
   readonly database: typeof Database.Service
   readonly delivery: typeof Delivery.Service
   readonly notifier: typeof Notifier.Service
-  readonly hints: typeof Hints.Service
   readonly activity: typeof Activity.Service
 }
 
@@ -45,21 +43,18 @@ const ackIntervalMillis = 30_000
 
 export const make = (key: SessionKey, services: CorrespondenceServices): Effect.Effect<Correspondence> =>
   Effect.sync(() => {
-    const { activity, database, delivery, hints, inbox, notifier, settings } = services
+    const { activity, database, delivery, inbox, notifier, settings } = services
     let lastAck = Number.NEGATIVE_INFINITY
 
     const addressOf = (entry: InboxEntry) => Admission.addressOf(entry.event.source, entry.event.messageId)
 
-    const tellOf: Correspondence["tellOf"] = (entry, about, notice) =>
-      notifier.tell({ sessionKey: key, address: addressOf(entry), about }, notice)
+    const placeOf = (entry: InboxEntry, about: string) => ({ sessionKey: key, address: addressOf(entry), about })
+
+    const tellOf: Correspondence["tellOf"] = (entry, about, notice) => notifier.tell(placeOf(entry, about), notice)
 
     const tell: Correspondence["tell"] = (entry, notice) => tellOf(entry, entry.id, notice)
 
-    const hint: Correspondence["hint"] = (entry, name, notice) =>
-      Effect.suspend(() => (settings.notices.hints ? hints.first(name) : Effect.succeed(false))).pipe(
-        Effect.flatMap((first) => (first ? tell(entry, notice) : Effect.void)),
-        Effect.catchAll((error) => Effect.logWarning("a hint could not be stored", error))
-      )
+    const hint: Correspondence["hint"] = (entry, name, notice) => notifier.hint(placeOf(entry, entry.id), name, notice)
 
     const acknowledge: Correspondence["acknowledge"] = (entry, notice) =>
       Effect.gen(function* () {
