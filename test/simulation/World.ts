@@ -35,7 +35,15 @@ export interface Act extends Sent {
   readonly life: number
 }
 
-const start = Date.UTC(2026, 0, 5, 8)
+/** What a world may have instead of an empty database and nobody who listens. */
+export interface Options {
+  /** The database that its first life finds. */
+  readonly database?: string
+  /** Hears everything that is logged. */
+  readonly logger?: Logger.Logger<unknown, void>
+}
+
+export const start = Date.UTC(2026, 0, 5, 8)
 
 /** Files in memory where the machine has them: a crash here is the program's, not the machine's. */
 const ground = existsSync("/dev/shm") ? "/dev/shm" : tmpdir()
@@ -49,6 +57,7 @@ const lifeLayer = (options: {
   readonly memories: { readonly [P in Platform]: InMemoryAdapter.Memory }
   readonly clock: SimulatedClock
   readonly fibers: Supervisor.Supervisor<Array<Fiber.RuntimeFiber<unknown, unknown>>>
+  readonly logger: Logger.Logger<unknown, void>
 }) => {
   const { memories } = options
   const platforms = Layer.scoped(
@@ -68,7 +77,7 @@ const lifeLayer = (options: {
     Layer.provideMerge(Layer.succeed(Settings, TestSettings.settings(options.home))),
     Layer.provideMerge(AmbientEnvironment.layer({})),
     Layer.provideMerge(NodeContext.layer),
-    Layer.provideMerge(Logger.remove(Logger.defaultLogger)),
+    Layer.provideMerge(Logger.replace(Logger.defaultLogger, options.logger)),
     Layer.provideMerge(Layer.setRandom(Random.make(options.seed))),
     Layer.provideMerge(Layer.setClock(options.clock)),
     Layer.provideMerge(Supervisor.addSupervisor(options.fibers))
@@ -106,9 +115,11 @@ export class World {
   }
 
   readonly seed: number
+  private readonly options: Options
 
-  constructor(seed: number) {
+  constructor(seed: number, options: Options = {}) {
     this.seed = seed
+    this.options = options
     this.directory = mkdtempSync(join(ground, `hermes-world-${seed}-`))
   }
 
@@ -147,7 +158,10 @@ export class World {
       const scope = yield* Scope.make()
       const fibers = yield* Supervisor.track
       const file = join(this.directory, `life-${this.lives}.db`)
-      if (this.lives === 1) yield* Template.copyTo(file, ground)
+      if (this.lives === 1)
+        yield* this.options.database === undefined
+          ? Template.copyTo(file, ground)
+          : Effect.sync(() => copyFileSync(this.options.database ?? file, file))
       const layer = lifeLayer({
         seed: this.seed * 1_000 + this.lives,
         file,
@@ -156,7 +170,8 @@ export class World {
         unclean,
         memories: this.memories,
         clock,
-        fibers
+        fibers,
+        logger: this.options.logger ?? Logger.none
       })
       const runtime = yield* Layer.toRuntime(layer).pipe(Scope.extend(scope), Effect.orDie)
       this.life = {
@@ -273,6 +288,16 @@ export class World {
     return this.within(
       Effect.flatMap(Database, (database) => database.read("simulation", (sql) => sql.unsafe<A>(query)))
     ).pipe(Effect.orDie)
+  }
+
+  /** The wall's clock when the last life ended. */
+  get time(): number {
+    return this.now
+  }
+
+  /** The database of the life to come, once the present one is over. */
+  get left(): string {
+    return join(this.directory, `life-${this.lives + 1}.db`)
   }
 
   remove(): void {

@@ -1,5 +1,5 @@
 import { FileSystem } from "@effect/platform"
-import { Cause, Clock, Effect, Exit, Layer, Option, ParseResult } from "effect"
+import { Cause, Clock, Effect, Exit, Layer, Option, type ParseResult } from "effect"
 import * as Field from "../../fibers/Field.js"
 import * as Turn from "../../fibers/Turn.js"
 import { type CallContext, type Tool, ToolFailure } from "../../services/agent/Tool.js"
@@ -10,6 +10,7 @@ import * as Approval from "../../services/approval/Approval.js"
 import { Redactor } from "../../services/delivery/Redactor.js"
 import { Activity } from "../../services/operation/Activity.js"
 import { Drain } from "../../services/operation/Drain.js"
+import * as Misfit from "../../services/operation/Misfit.js"
 import { Settings } from "../../services/operation/Settings.js"
 import type { ToolCallPart } from "../../services/session/Transcript.js"
 import * as ResultFiles from "./ResultFiles.js"
@@ -34,8 +35,8 @@ const unknownTool = (name: string, tools: ReadonlyArray<Tool>): Outcome =>
   )
 
 const badArguments = (tool: Tool, error: ParseResult.ParseError): Outcome => {
-  const issues = ParseResult.ArrayFormatter.formatErrorSync(error).map(
-    (issue) => `- ${issue.path.length === 0 ? "the arguments" : issue.path.join(".")}: ${issue.message}`
+  const issues = Misfit.issues(error).map(
+    ({ path, problem }) => `- ${path === "" ? "the arguments" : path}: ${problem}`
   )
   return failed(
     `the arguments do not fit ${tool.name}; nothing was done\n${issues.join("\n")}\nexpected: ${JSON.stringify(tool.definition.parameters)}`

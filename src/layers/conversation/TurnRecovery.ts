@@ -107,15 +107,9 @@ export const make = Effect.gen(function* () {
       let suspended = 0
       const open = yield* turns.open
       yield* delegation.recover
-      for (const row of open) {
-        if (row.turn.parent !== null) {
-          yield* abandonDelegate(row)
-          continue
-        }
-        if (row.state === "answering") {
-          yield* settleAnswered(row)
-          continue
-        }
+      const one = Effect.fnUntraced(function* (row: TurnRow) {
+        if (row.turn.parent !== null) return yield* abandonDelegate(row)
+        if (row.state === "answering") return yield* settleAnswered(row)
         const strikes = boot.unclean ? yield* database.write("turn.strike", turns.strike(row.turn.id)) : row.strikes
         const entry = row.inboxId === null ? null : yield* inbox.get(row.inboxId)
         if (strikes >= maxStrikes) {
@@ -132,7 +126,11 @@ export const make = Effect.gen(function* () {
           yield* approvals.cancelTurn(row.turn.id, "the program that asked ended with the gateway", "inner")
           yield* boot.resume(row, entry)
         }
-      }
+      })
+      for (const row of open)
+        yield* Effect.catchTag(one(row), "StateRowUnreadable", (error) =>
+          Effect.annotateLogs(Effect.logError("a turn is left as it is", error), { turn: row.turn.id })
+        )
       const unbegun = yield* inbox.unbegun
       for (const entry of unbegun) yield* boot.offer(entry)
       return { resumed, begun: unbegun.length, suspended }

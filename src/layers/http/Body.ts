@@ -4,6 +4,7 @@ import type { HttpServerRequest } from "@effect/platform/HttpServerRequest"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Effect } from "effect"
 import type { IncomingMessage } from "node:http"
+import * as Nesting from "../../services/operation/Nesting.js"
 import { type ApiError, badRequest, tooLarge } from "../../services/api/ApiError.js"
 
 /** The largest body, in bytes. A larger one is read to its end and thrown away, so that its sender hears the answer. */
@@ -55,14 +56,19 @@ export const bytes = (request: HttpServerRequest, most: number): Effect.Effect<U
     (chunks) => new Uint8Array(Buffer.concat(chunks))
   )
 
+const wrong = (message: string): ApiError =>
+  badRequest("invalid_json", `the request's body is not JSON: ${message}`, [{ path: "", message }])
+
 const parse = (text: string): Effect.Effect<unknown, ApiError> =>
   Effect.try({
     try: (): unknown => (text === "" ? {} : JSON.parse(text)),
-    catch: (error) => {
-      const message = error instanceof Error ? error.message : "it cannot be parsed"
-      return badRequest("invalid_json", `the request's body is not JSON: ${message}`, [{ path: "", message }])
-    }
-  })
+    catch: (error) => wrong(error instanceof Error ? error.message : "it cannot be parsed")
+  }).pipe(
+    Effect.filterOrFail(
+      (value) => !Nesting.isTooDeep(value),
+      () => wrong(`it is nested more than ${Nesting.deepest} deep`)
+    )
+  )
 
 /** The same request, its body read by the rules of this module when a handler asks for it. */
 export const bounded = (request: HttpServerRequest): HttpServerRequest => {

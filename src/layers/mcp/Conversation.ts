@@ -5,6 +5,7 @@ import { Schema } from "effect"
 import type { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
 import type { McpFailed, ServerSettings, ServerTool } from "../../services/mcp/McpServers.js"
 import * as Message from "../../services/mcp/Message.js"
+import * as Nesting from "../../services/operation/Nesting.js"
 import { version } from "../../services/operation/Version.js"
 import * as AddressWire from "./AddressWire.js"
 import * as CommandWire from "./CommandWire.js"
@@ -53,7 +54,7 @@ export const open = (
         ask("tools/list", cursor === null ? {} : { cursor }, Message.Listed, server.connectMillis),
         ({ nextCursor, tools }) => {
           const here = tools
-            .filter(({ inputSchema }) => JSON.stringify(inputSchema).length <= longestParameters)
+            .filter(({ inputSchema }) => Nesting.json(inputSchema).length <= longestParameters)
             .map(({ annotations, description, inputSchema, name }) => ({
               server,
               name,

@@ -1,6 +1,7 @@
 /** The questions that are open with one server, and who waits for which answer. */
 import { Deferred, Effect, Either, FiberId, Schema } from "effect"
 import { McpFailed } from "../../services/mcp/McpServers.js"
+import * as Misfit from "../../services/operation/Misfit.js"
 import * as Message from "../../services/mcp/Message.js"
 
 /** How messages go out; what comes in is given to {@link Exchange.receive}. */
@@ -103,7 +104,7 @@ export class Exchange {
         Effect.ensuring(Effect.sync(() => this.#open.delete(id))),
         Effect.flatMap((found) =>
           Effect.mapError(Schema.decodeUnknown(result)(found), (error) =>
-            this.failed(`answered what is not understood: ${error.message.split("\n").at(-1)?.slice(0, 300)}`)
+            this.failed(`answered what is not understood: ${Misfit.text(error)}`)
           )
         )
       )

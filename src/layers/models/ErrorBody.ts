@@ -1,5 +1,6 @@
 /** What a provider says about an error: many shapes, all read into a message, a code and a wait. */
 import { Option, Schema } from "effect"
+import * as Nesting from "../../services/operation/Nesting.js"
 
 const Code = Schema.Union(Schema.String, Schema.Number)
 const Inner = Schema.Struct({
@@ -37,7 +38,7 @@ const nameOf = (code: string | number | null | undefined, type: string | null | 
 }
 
 const textOf = (value: unknown): string =>
-  typeof value === "string" ? value : value === undefined || value === null ? "" : JSON.stringify(value)
+  typeof value === "string" ? value : value === undefined || value === null ? "" : Nesting.json(value)
 
 /** Reads an error document that is already JSON; null when it speaks of no error. */
 export const fromJson = (value: unknown): ProviderError | null => {

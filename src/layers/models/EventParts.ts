@@ -3,8 +3,9 @@
  * providers whose HTTP and event framing come from @effect/ai-*.
  */
 import type { AiError } from "@effect/ai/AiError"
-import { Chunk, Clock, Effect, Logger, LogLevel, Option, Stream } from "effect"
+import { Chunk, Clock, Effect, Logger, LogLevel, Option, ParseResult, Stream } from "effect"
 import type { ModelError, ModelPart, ModelRequest } from "../../services/agent/ModelRoute.js"
+import * as Misfit from "../../services/operation/Misfit.js"
 import * as ErrorBody from "./ErrorBody.js"
 import * as Failure from "./Failure.js"
 import type { ModelLimits } from "./Limits.js"
@@ -64,7 +65,9 @@ export const clientError = (
         Failure.certain(
           origin,
           "malformed_stream",
-          error.cause instanceof Error ? error.cause.message : (error.description ?? "an event of an unknown shape")
+          ParseResult.isParseError(error.cause)
+            ? Misfit.text(error.cause)
+            : (error.description ?? "an event of an unknown shape")
         )
       )
     default:

@@ -3,6 +3,7 @@
  * so ids, names and arguments are put into the common form; the mapping is the same each time.
  */
 import { Option, Schema } from "effect"
+import * as Nesting from "../../services/operation/Nesting.js"
 
 /** Letters, digits, `_` and `-`, at most 64: the narrowest rule among the providers. */
 const plain = (text: string, otherwise: string): string => {
@@ -14,9 +15,12 @@ export const wireId = (id: string): string => plain(id, "call")
 
 export const wireName = (name: string): string => plain(name, "unnamed")
 
-const decodeObject = Schema.decodeUnknownOption(
+const decodeJson = Schema.decodeUnknownOption(
   Schema.parseJson(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
 )
+
+/** What is nested too deeply could not be written into a request again, this one or any that follows. */
+const decodeObject = (text: string) => Option.filter(decodeJson(text), (value) => !Nesting.isTooDeep(value))
 
 /** The arguments as an object; what is none is kept under `invalid_arguments`, so that the model sees what it wrote. */
 export const wireArguments = (text: string): { readonly [key: string]: unknown } =>

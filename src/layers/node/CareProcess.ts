@@ -2,6 +2,7 @@
 import { Effect, Layer, Schema } from "effect"
 import { spawn } from "node:child_process"
 import process from "node:process"
+import * as Misfit from "../../services/operation/Misfit.js"
 import { Care, CareFailed, CareRequest } from "../../services/state/Care.js"
 
 /** What a child says at most; an answer is a few lines. */
@@ -41,7 +42,7 @@ const make = (worker: string) =>
       return Schema.encode(Schema.parseJson(CareRequest))(request).pipe(
         Effect.flatMap((text) => ask(worker, work, text)),
         Effect.flatMap(Schema.decode(outcome)),
-        Effect.catchTag("ParseError", (error) => new CareFailed({ work, detail: error.message })),
+        Effect.catchTag("ParseError", (error) => new CareFailed({ work, detail: Misfit.text(error) })),
         Effect.flatten
       )
     }

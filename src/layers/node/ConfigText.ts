@@ -2,16 +2,11 @@
 import { Either } from "effect"
 import { isMap, isScalar, LineCounter, parseDocument } from "yaml"
 import type { Environment } from "../../fibers/AmbientEnvironment.js"
-import {
-  closestPath,
-  type Configured,
-  decodeText,
-  shapeProblem,
-  UnknownKey,
-  ValueRefused
-} from "../../services/operation/Config.js"
+import { closestPath, type Configured, decodeText, UnknownKey, ValueRefused } from "../../services/operation/Config.js"
 import type { ConfigKey } from "../../services/operation/config/Key.js"
 import { all } from "../../services/operation/ConfigKey.js"
+import * as Misfit from "../../services/operation/Misfit.js"
+import * as Nesting from "../../services/operation/Nesting.js"
 import { SettingIssue, SettingsUnusable } from "../../services/operation/Settings.js"
 
 const known = new Map(all.map((key) => [key.path, key]))
@@ -61,18 +56,20 @@ export interface Parsed {
 /** The file, or where it is no YAML of settings. */
 export const parse = (file: string, text: string): Either.Either<Parsed, SettingsUnusable> => {
   const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   const unusable = (detail: string, offset: number | null) => {
     const place = offset === null ? null : lines.linePos(offset)
     return Either.left(new SettingsUnusable({ file, line: place?.line ?? null, column: place?.col ?? null, detail }))
   }
-  const [error] = document.errors
-  if (error !== undefined) return unusable(error.message, error.pos[0])
-  const { contents } = document
-  if (contents !== null && !isMap(contents) && !(isScalar(contents) && contents.value === null))
-    return unusable("expected `key: value` lines", 0)
+  // What is nested deeply enough ends the parser itself, and an alias without end what reads its result.
   try {
+    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: "error" })
+    const [error] = document.errors
+    if (error !== undefined) return unusable(error.message, error.pos[0])
+    const { contents } = document
+    if (contents !== null && !isMap(contents) && !(isScalar(contents) && contents.value === null))
+      return unusable("expected `key: value` lines", 0)
     const value: unknown = document.toJS()
+    if (Nesting.isTooDeep(value)) return unusable(`nested more than ${Nesting.deepest} deep`, null)
     return Either.right({ document, value })
   } catch (thrown) {
     return unusable(thrown instanceof Error ? thrown.message : String(thrown), null)
@@ -113,7 +110,7 @@ export const read = (file: unknown, environment: Environment): Read => {
       if (problem !== null) issues.push(new SettingIssue({ path: key.path, problem, used: shown(decoded.right) }))
       return { key, value: decoded.right, from: "file" }
     }
-    return refuse(key, key.path, shapeProblem(decoded.left))
+    return refuse(key, key.path, Misfit.innermost(decoded.left))
   }
   const values = new Map(all.map((key) => [key.path, valueOf(key)]))
   return { values, issues }
@@ -143,7 +140,7 @@ export const revised = (
       }
       const decoded = key.decode(value)
       if (Either.isLeft(decoded))
-        return yield* Either.left(new ValueRefused({ path, problem: shapeProblem(decoded.left) }))
+        return yield* Either.left(new ValueRefused({ path, problem: Misfit.innermost(decoded.left) }))
       document.setIn(names, value)
     }
     return document.toString()

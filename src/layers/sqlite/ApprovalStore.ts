@@ -14,7 +14,7 @@ const Row = Schema.Struct({ ...ApprovalRow.fields, reasons: Reasons }).pipe(
     encode: (row) => row
   })
 )
-const many = Rows.all(Row)
+const many = Rows.all(Row, "approvals")
 const one = Rows.first(Row)
 
 const columns = `id, session_key AS sessionKey, turn_id AS turnId, call_id AS callId, tool, subject, reasons, state,

@@ -12,7 +12,7 @@ const Row = Schema.Struct({
   type: Schema.String,
   lastSeenAt: Schema.Number
 })
-const many = Rows.all(Row)
+const many = Rows.all(Row, "channels")
 
 const columns = `platform, chat_id AS chatId, nullif(thread_id, '') AS threadId, name, type, last_seen_at AS lastSeenAt`
 

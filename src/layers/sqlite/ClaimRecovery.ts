@@ -27,8 +27,8 @@ const OpenRow = Schema.Struct({
   rule: Schema.NullOr(Schema.Number)
 })
 type OpenRow = typeof OpenRow.Type
-const Open = Rows.all(OpenRow)
-const Ids = Rows.all(Schema.Struct({ id: OccurrenceId }))
+const Open = Rows.all(OpenRow, "occurrences")
+const Ids = Rows.whole(Schema.Struct({ id: OccurrenceId }))
 
 /** What a job shows of the run that ended. A job whose schedule asks for nothing more is over with its last run. */
 export const recordOnJob = (

@@ -16,7 +16,7 @@ const Row = Schema.Struct({
   group: Schema.NullOr(Schema.String),
   startedAt: Schema.Number
 })
-const many = Rows.all(Row)
+const many = Rows.all(Row, "delegations")
 
 const Report = Schema.parseJson(DelegateResult)
 const encodeReport = Schema.encode(Report)
@@ -26,7 +26,8 @@ const members = Rows.all(
     goal: Schema.String,
     status: Schema.NullOr(DelegateStatus),
     result: Schema.NullOr(Report)
-  })
+  }),
+  "delegations"
 )
 
 /** Delegations in SQLite. */

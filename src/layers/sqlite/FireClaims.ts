@@ -51,10 +51,9 @@ const shaped =
   <A extends ReadonlyArray<unknown>>(is: (row: ReadonlyArray<unknown>) => row is A) =>
   (rows: ReadonlyArray<ReadonlyArray<unknown>>): Effect.Effect<ReadonlyArray<A>> =>
     rows.every(is) ? Effect.succeed(rows) : Effect.dieMessage("a row of a claim has another shape than its table")
-const decodeDue = shaped(isDueRow)
 const decodeClaimed = shaped(isClaimedRow)
 const decodeIds = Schema.decodeUnknown(Schema.Array(Schema.Tuple(Schema.Number)))
-const Wake = Rows.all(
+const Wake = Rows.parted(
   Schema.Struct({
     id: Schema.Number,
     job: JobNumber,
@@ -131,12 +130,15 @@ const make = Effect.gen(function* () {
     )
   )
 
+  /** It is due by no more than a word: not again, until somebody edits it. */
+  const breakOff = (job: number, plan: Plan): void => {
+    plan.over.push(job)
+    plan.broken.push(job)
+  }
+
   const judge = ([job, nextAt, rule, remaining, holdUntil, busy]: DueRow, now: number, plan: Plan): void => {
     const schedule = plan.schedules.get(rule)
-    if (schedule === undefined) {
-      plan.over.push(job)
-      return void plan.broken.push(job)
-    }
+    if (schedule === undefined) return breakOff(job, plan)
     // Many jobs share a rule, and what follows now is the same for all of them.
     let follows = plan.follows.get(rule)
     if (follows === undefined) {
@@ -173,10 +175,16 @@ const make = Effect.gen(function* () {
   const claimWakes = (now: number) =>
     Effect.gen(function* () {
       const sql = yield* Transaction
-      const wakes = yield* Wake(sql`SELECT w.id, w.job, w.at, w.kind, w.context,
+      const { rows: wakes, unreadable } = yield* Wake(sql`SELECT w.id, w.job, w.at, w.kind, w.context,
           EXISTS (SELECT 1 FROM occurrences AS o WHERE o.job = w.job AND o.finished_at IS NULL) AS busy
         FROM wakes AS w WHERE w.at <= ${now} ORDER BY w.at LIMIT ${most}`)
       const claimed: Array<Claimed> = []
+      for (const { problem, row } of unreadable) {
+        yield* Effect.logWarning("a run that was asked for cannot be read and is left out").pipe(
+          Effect.annotateLogs({ row: row["id"], problem })
+        )
+        yield* sql.unsafe("DELETE FROM wakes WHERE id = ?", [row["id"]])
+      }
       for (const wake of wakes) {
         // Two in one millisecond are two runs all the same.
         const rows = yield* decodeClaimed(
@@ -196,7 +204,8 @@ const make = Effect.gen(function* () {
     const sql = yield* Transaction
     const now = yield* Clock.currentTimeMillis
     if (!(yield* holdsLease)) return { claimed: [], missed: [] }
-    const due = yield* decodeDue(yield* sql.unsafe(selectDue, [now]).values)
+    const found = yield* sql.unsafe(selectDue, [now]).values
+    const due = found.filter(isDueRow)
     const plan: Plan = {
       schedules: new Map(),
       follows: new Map(),
@@ -214,6 +223,8 @@ const make = Effect.gen(function* () {
       if (schedule !== null) plan.schedules.set(rule, schedule)
     }
     for (const row of due) judge(row, now, plan)
+    for (const [job] of due.length === found.length ? [] : found.filter((row) => !isDueRow(row)))
+      if (typeof job === "number") breakOff(job, plan)
     const claimed: Array<Claimed> = []
     if (plan.plain.length > 0)
       claimed.push(

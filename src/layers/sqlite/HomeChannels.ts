@@ -11,7 +11,7 @@ const Row = Schema.Struct({
   threadId: Schema.NullOr(Schema.String),
   scopeId: Schema.NullOr(Schema.String)
 })
-const many = Rows.all(Row)
+const many = Rows.all(Row, "home_channels")
 const one = Rows.first(Row)
 
 const columns = `platform, chat_id AS chatId, thread_id AS threadId, scope_id AS scopeId`

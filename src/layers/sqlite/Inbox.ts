@@ -36,7 +36,7 @@ const Row = Schema.Struct({
 
 const columns = `id, sequence, session_key AS key, event, arrival, accepted_at AS acceptedAt, state, turn_id AS turnId`
 
-const many = Rows.all(Row)
+const many = Rows.all(Row, "inbound_events")
 const one = Rows.first(Row)
 const Sequence = Rows.first(Schema.Struct({ sequence: Schema.Number }))
 

@@ -6,7 +6,7 @@ import * as Rows from "./Rows.js"
 
 const longestError = 500
 
-const many = Rows.all(Incident)
+const many = Rows.all(Incident, "incidents")
 const one = Rows.first(Incident)
 const State = Rows.first(Schema.Struct({ state: IncidentState }))
 

@@ -2,7 +2,7 @@ import { Clock, Effect, Layer, Mailbox, Schema } from "effect"
 import { Parcel } from "../../fibers/Parcel.js"
 import { InternalEvents, type InternalRow } from "../../services/conversation/InternalEvents.js"
 import type { InternalCause } from "../../services/conversation/InboundEvent.js"
-import { Database, Transaction } from "../../services/state/Database.js"
+import { Database, type Step, Transaction } from "../../services/state/Database.js"
 import { Owner } from "../../services/state/Owner.js"
 import { isOwned } from "./OwnerLease.js"
 import * as Rows from "./Rows.js"
@@ -20,7 +20,7 @@ const Row = Schema.Struct({
   eventId: Schema.NullOr(Schema.String),
   reason: Schema.NullOr(Schema.String)
 })
-const many = Rows.all(Row)
+const waiting = Rows.parted(Row)
 const one = Rows.first(Row)
 
 const columns = `kind, cause_id AS causeId, parcel, text, state, stored_at AS storedAt, event_id AS eventId, reason`
@@ -37,6 +37,16 @@ const make = Effect.gen(function* () {
     Mailbox.make<void>({ capacity: 1, strategy: "dropping" }),
     (mailbox) => mailbox.shutdown
   )
+
+  const refuseRow = (kind: unknown, id: unknown, reason: string): Step<void> =>
+    Effect.gen(function* () {
+      const sql = yield* Transaction
+      yield* sql.unsafe(
+        `UPDATE internal_events SET state = 'refused', reason = ?, settled_at = ?
+          WHERE kind = ? AND cause_id = ? AND state IN ('expected', 'stored')`,
+        [reason, yield* Clock.currentTimeMillis, kind, id]
+      )
+    })
 
   return InternalEvents.of({
     expect: (cause) =>
@@ -57,16 +67,22 @@ const make = Effect.gen(function* () {
       }),
     announce: Effect.asVoid(bell.offer(undefined)),
     announced: Effect.catchAll(bell.take, () => Effect.never),
-    waiting: Effect.flatMap(Clock.currentTimeMillis, (now) =>
-      database.read("internal.waiting", (sql) =>
-        Effect.map(
-          many(sql`SELECT ${sql.literal(columns)} FROM internal_events WHERE state = 'stored'
-            AND (owner IS ${owner} ${owner === null ? sql`OR NOT ${sql.literal(isOwned("internal_events", now))}` : sql``})
-            ORDER BY stored_at, kind, cause_id LIMIT ${atOnce}`),
-          (rows) => rows.map(rowOf)
-        )
+    waiting: Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      const { rows, unreadable } = yield* database.read("internal.waiting", (sql) =>
+        waiting(sql`SELECT ${sql.literal(columns)} FROM internal_events WHERE state = 'stored'
+          AND (owner IS ${owner} ${owner === null ? sql`OR NOT ${sql.literal(isOwned("internal_events", now))}` : sql``})
+          ORDER BY stored_at, kind, cause_id LIMIT ${atOnce}`)
       )
-    ),
+      // They would be met at every look, and a hundred of them would keep all others out.
+      for (const { problem, row } of unreadable) {
+        yield* Effect.logWarning("an internal event cannot be read and is refused").pipe(
+          Effect.annotateLogs({ id: row["causeId"], problem })
+        )
+        yield* database.write("internal.unreadable", refuseRow(row["kind"], row["causeId"], "it cannot be read"))
+      }
+      return rows.map(rowOf)
+    }),
     accept: (cause, eventId) =>
       Effect.gen(function* () {
         const sql = yield* Transaction
@@ -75,13 +91,7 @@ const make = Effect.gen(function* () {
           WHERE kind = ${cause.kind} AND cause_id = ${cause.id} AND state = 'stored' RETURNING 1`
         return accepted.length > 0
       }),
-    refuse: (cause, reason) =>
-      Effect.gen(function* () {
-        const sql = yield* Transaction
-        yield* sql`UPDATE internal_events SET state = 'refused', reason = ${reason},
-            settled_at = ${yield* Clock.currentTimeMillis}
-          WHERE kind = ${cause.kind} AND cause_id = ${cause.id} AND state IN ('expected', 'stored')`
-      }),
+    refuse: (cause, reason) => refuseRow(cause.kind, cause.id, reason),
     get: Effect.fn("InternalEvents.get")((cause: InternalCause) =>
       database.read("internal.get", (sql) =>
         Effect.map(

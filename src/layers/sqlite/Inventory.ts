@@ -3,7 +3,7 @@ import { Inventory } from "../../services/operation/Inventory.js"
 import { Database } from "../../services/state/Database.js"
 import * as Rows from "./Rows.js"
 
-const counts = Rows.all(Schema.Struct({ state: Schema.String, count: Schema.Int }))
+const counts = Rows.all(Schema.Struct({ state: Schema.String, count: Schema.Int }), "deliveries or jobs")
 const size = Rows.first(Schema.Struct({ bytes: Schema.Int }))
 
 /** Counted in SQLite. */

@@ -1,6 +1,6 @@
 /** How a job is read from its rows. */
 import type { SqlClient } from "@effect/sql"
-import { Effect, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { Job, JobDefinition, JobId, JobNumber, JobState, RunStatus } from "../../services/schedule/Job.js"
 import type { StoredJob } from "../../services/schedule/JobStore.js"
 import { MonitorState } from "../../services/schedule/Monitor.js"
@@ -9,6 +9,15 @@ import * as Rows from "./Rows.js"
 
 const text = Schema.NullOr(Schema.String)
 const instant = Schema.NullOr(Schema.Number)
+
+const decodeRule = Schema.decodeUnknownOption(Schedule.Stored)
+
+/** A job whose schedule nobody can read is there all the same: it says that it has none, and can be edited. */
+const ReadableRule = Schema.transform(Schema.Unknown, Schema.NullOr(Schema.typeSchema(Schedule.Stored)), {
+  strict: true,
+  decode: (stored) => Option.getOrNull(decodeRule(stored)),
+  encode: (rule): unknown => rule
+})
 
 const Row = Schema.Struct({
   number: JobNumber,
@@ -30,7 +39,7 @@ const Row = Schema.Struct({
   monitor: Schema.NullOr(Schema.parseJson(MonitorState)),
   nextAt: instant,
   remaining: instant,
-  rule: Schema.NullOr(Schedule.Stored),
+  rule: ReadableRule,
   open: Rows.Flag
 })
 
@@ -59,7 +68,7 @@ const storedOf = (row: typeof Row.Type): StoredJob => {
 }
 
 const one = Rows.first(Row)
-const many = Rows.all(Row)
+const many = Rows.all(Row, "jobs")
 
 type Condition = ReturnType<SqlClient.SqlClient["literal"]>
 

@@ -16,7 +16,8 @@ const Named = Rows.first(Schema.Struct({ id: Schema.String }))
 const Due = Rows.first(Schema.Struct({ nextAt: Schema.Number, rule: Schema.Number, settled: Schema.Number }))
 const Summary = Rows.first(Schema.Struct({ scheduled: Schema.Number, next: Schema.NullOr(Schema.Number) }))
 const Zoned = Rows.all(
-  Schema.Struct({ job: JobNumber, nextAt: Schema.Number, settled: Schema.Number, rule: Schedule.Stored })
+  Schema.Struct({ job: JobNumber, nextAt: Schema.Number, settled: Schema.Number, rule: Schedule.Stored }),
+  "schedule"
 )
 const encodeMonitor = Schema.encode(Schema.parseJson(MonitorState))
 
@@ -234,7 +235,8 @@ const make = Effect.gen(function* () {
           for (const table of ["schedule", "schedule_paused"] as const) {
             const rows = yield* Zoned(sql`SELECT s.job, s.next_at AS nextAt, s.settled, r.rule FROM ${sql(table)} AS s
               JOIN schedule_rules AS r ON r.id = s.rule
-              WHERE NOT json_extract(r.rule, '$.ownZone') AND json_extract(r.rule, '$.timezone') <> ${timezone}`)
+              WHERE CASE WHEN json_valid(r.rule)
+                THEN NOT json_extract(r.rule, '$.ownZone') AND json_extract(r.rule, '$.timezone') <> ${timezone} END`)
             for (const row of rows) {
               const schedule = Schedule.rezone(row.rule, timezone)
               // What is due already stays due; the rest keeps its hour in the new zone.

@@ -38,7 +38,7 @@ export interface Forgotten {
 /** A file is named `<digest>-<name>`; the digest is in no other text by chance. */
 const digestOf = (file: string): string => path.basename(file).split("-", 1)[0] ?? file
 
-const Text = Rows.all(Schema.Struct({ text: Schema.String }))
+const Text = Rows.whole(Schema.Struct({ text: Schema.String }))
 
 /** Whatever may name a file that is still to be opened. */
 const inUse: Effect.Effect<string, StateError, Database> = Effect.flatMap(Database, (database) =>

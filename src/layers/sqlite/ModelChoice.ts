@@ -8,7 +8,7 @@ import type { Session } from "../../services/session/Session.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import * as Rows from "./Rows.js"
 
-const rows = Rows.all(Schema.Struct({ scope: Schema.String, wanted: Schema.String }))
+const rows = Rows.all(Schema.Struct({ scope: Schema.String, wanted: Schema.String }), "model_choices")
 
 /** Choices as rows, all of them in memory: few people choose, and every turn asks. */
 export const layer = Layer.effect(

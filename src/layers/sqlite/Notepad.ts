@@ -7,7 +7,7 @@ const longestKey = 128
 const mostValueBytes = 16 * 1024
 const mostJobBytes = 64 * 1024
 
-const many = Rows.all(Schema.Struct({ key: Schema.String, value: Schema.String, updatedAt: Schema.Number }))
+const many = Rows.all(Schema.Struct({ key: Schema.String, value: Schema.String, updatedAt: Schema.Number }), "notepad")
 
 const make = Effect.gen(function* () {
   const database = yield* Database

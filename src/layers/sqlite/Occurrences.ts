@@ -12,9 +12,9 @@ const keptRows = 1_000
 /** Deleted in one transaction: others want to write too. */
 const atOnce = 2_000
 
-const many = Rows.all(Occurrence)
+const many = Rows.all(Occurrence, "occurrences")
 const one = Rows.first(Occurrence)
-const Ids = Rows.all(Schema.Struct({ id: Schema.Number }))
+const Ids = Rows.whole(Schema.Struct({ id: Schema.Number }))
 
 const columns = `o.id, j.id AS jobId, o.at AS scheduledAt, coalesce(o.last_at, o.at) AS lastAt, o.count, o.kind,
   o.state AS status, o.attempts, o.claimed_at AS claimedAt, o.started_at AS startedAt, o.finished_at AS finishedAt,

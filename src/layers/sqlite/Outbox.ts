@@ -42,11 +42,12 @@ const Row = Schema.Struct({
     encode: ({ address, cause, ...rest }) => ({ ...rest, ...address, causeKind: cause.kind, causeId: cause.id })
   })
 )
-const many = Rows.all(Row)
-const Inserted = Rows.all(Schema.Struct({ id: Schema.String }))
+const many = Rows.all(Row, "deliveries")
+const Inserted = Rows.whole(Schema.Struct({ id: Schema.String }))
 const one = Rows.first(Row)
 const chats = Rows.all(
-  Schema.Struct({ platform: Schema.String, chatId: Schema.String, notBefore: Schema.NullOr(Schema.Number) })
+  Schema.Struct({ platform: Schema.String, chatId: Schema.String, notBefore: Schema.NullOr(Schema.Number) }),
+  "deliveries"
 )
 
 const columns = `id, cause_kind AS causeKind, cause_id AS causeId, platform, chat_id AS chatId, thread_id AS threadId,

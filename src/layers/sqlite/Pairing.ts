@@ -27,10 +27,10 @@ const User = Schema.Struct({
 })
 const Attempts = Schema.Struct({ failures: Schema.Number, lockedUntil: Schema.NullOr(Schema.Number) })
 
-const requests = Rows.all(Request)
+const requests = Rows.all(Request, "pairing_requests")
 const request = Rows.first(Request)
-const secrets = Rows.all(Secret)
-const users = Rows.all(User)
+const secrets = Rows.all(Secret, "pairing_requests")
+const users = Rows.all(User, "paired_users")
 const attempts = Rows.first(Attempts)
 
 const requestColumns = `platform, user_id AS userId, user_name AS userName, requested_at AS requestedAt,

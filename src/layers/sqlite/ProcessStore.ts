@@ -19,7 +19,7 @@ const Row = Schema.Struct({
   born: Schema.NullOr(Schema.String),
   startedAt: Schema.Number
 })
-const many = Rows.all(Row)
+const many = Rows.all(Row, "processes")
 
 /** Background processes in SQLite. */
 export const layer = Layer.effect(

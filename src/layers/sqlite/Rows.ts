@@ -1,5 +1,6 @@
 import type { SqlConnection, SqlError, Statement } from "@effect/sql"
-import { Array, Effect, type ParseResult, Predicate, Schema } from "effect"
+import { Array, Effect, Either, type ParseResult, Predicate, Schema } from "effect"
+import * as Misfit from "../../services/operation/Misfit.js"
 
 /** SQLite has no booleans and the driver binds none: 0 or 1. */
 export const Flag = Schema.transform(Schema.Literal(0, 1), Schema.Boolean, {
@@ -13,12 +14,77 @@ export const flag = (value: boolean): 0 | 1 => (value ? 1 : 0)
 type Query = Effect.Effect<ReadonlyArray<SqlConnection.Row>, SqlError.SqlError>
 type Failure = SqlError.SqlError | ParseResult.ParseError
 
-/** Decodes every row of a query; a row that does not fit fails it with the path and the shape. */
-export const all = <A, I>(
+/** Decodes every row of a query; one that does not fit fails all: for what is only right when it is whole. */
+export const whole = <A, I>(
   schema: Schema.Schema<A, I>
 ): ((query: Query) => Effect.Effect<ReadonlyArray<A>, Failure>) => {
   const decode = Schema.decodeUnknown(Schema.Array(schema))
   return (query) => Effect.flatMap(query, decode)
+}
+
+/** A row that was written by hand or by another program, and what of it does not fit. */
+export interface Unreadable {
+  readonly row: SqlConnection.Row
+  readonly problem: string
+}
+
+interface Parted<A> {
+  readonly rows: ReadonlyArray<A>
+  readonly unreadable: ReadonlyArray<Unreadable>
+}
+
+/** Decodes the rows of a query, and tells those that do not fit from the others. */
+export const parted = <A, I>(
+  schema: Schema.Schema<A, I>
+): ((query: Query) => Effect.Effect<Parted<A>, SqlError.SqlError>) => {
+  const decodeAll = Schema.decodeUnknownEither(Schema.Array(schema))
+  const decode = Schema.decodeUnknownEither(schema)
+  return (query) =>
+    Effect.map(query, (found): Parted<A> => {
+      const together = decodeAll(found)
+      if (Either.isRight(together)) return { rows: together.right, unreadable: [] }
+      const rows: Array<A> = []
+      const unreadable: Array<Unreadable> = []
+      for (const row of found) {
+        const decoded = decode(row)
+        if (Either.isRight(decoded)) rows.push(decoded.right)
+        else unreadable.push({ row, problem: Misfit.text(decoded.left) })
+      }
+      return { rows, unreadable }
+    })
+}
+
+/** What a row is called in the log, without its contents. */
+const nameOf = (row: SqlConnection.Row): string => {
+  const name: unknown = row["id"] ?? row["number"] ?? row["key"] ?? row["userId"]
+  return typeof name === "string" || typeof name === "number" ? String(name).slice(0, 100) : "without a name"
+}
+
+/**
+ * Decodes every row of a query that fits. Another one is left out and told, so that one row which somebody spoilt stops
+ * nothing but itself. `table` is said with it.
+ */
+export const all = <A, I>(
+  schema: Schema.Schema<A, I>,
+  table: string
+): ((query: Query) => Effect.Effect<ReadonlyArray<A>, SqlError.SqlError>) => {
+  const read = parted(schema)
+  return (query) =>
+    Effect.flatMap(read(query), ({ rows, unreadable }) =>
+      unreadable.length === 0
+        ? Effect.succeed(rows)
+        : Effect.as(
+            Effect.forEach(
+              unreadable,
+              ({ problem, row }) =>
+                Effect.logWarning("a stored row cannot be read and is left out").pipe(
+                  Effect.annotateLogs({ table, row: nameOf(row), problem })
+                ),
+              { discard: true }
+            ),
+            rows
+          )
+    )
 }
 
 /** Decodes the first row of a query; null when there is none. */

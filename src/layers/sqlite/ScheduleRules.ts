@@ -1,13 +1,14 @@
 /** Schedules as rows that many jobs may share, and their decoded forms beside them. */
 import { Effect, Schema } from "effect"
 import * as Schedule from "../../services/schedule/Schedule.js"
+import * as Misfit from "../../services/operation/Misfit.js"
 import { Transaction } from "../../services/state/Database.js"
 import * as Rows from "./Rows.js"
 
 const decode = Schema.decodeUnknown(Schedule.Stored)
 const encode = Schema.encode(Schedule.Stored)
 const one = Rows.first(Schema.Struct({ id: Schema.Number }))
-const text = Rows.first(Schema.Struct({ rule: Schema.String }))
+const text = Rows.first(Schema.Struct({ rule: Schema.Unknown }))
 
 /** Rules kept decoded; beyond, all are read again. */
 const capacity = 20_000
@@ -32,14 +33,24 @@ export const make = () => {
           (yield* one(sql`INSERT INTO schedule_rules (rule) VALUES (${rule}) RETURNING id`))
         return row === null ? yield* Effect.dieMessage("a rule is not there after its insert") : row.id
       }),
-    /** The schedule of a row; null when there is no such row. */
+    /** The schedule of a row; null when there is no such row, or none that can be read. */
     load: (id: number) =>
       Effect.gen(function* () {
         const found = known.get(id)
         if (found !== undefined) return found
         const sql = yield* Transaction
         const row = yield* text(sql`SELECT rule FROM schedule_rules WHERE id = ${id}`)
-        return row === null ? null : remember(id, yield* decode(row.rule))
+        if (row === null) return null
+        return yield* Effect.matchEffect(decode(row.rule), {
+          onSuccess: (schedule) => Effect.succeed(remember(id, schedule)),
+          onFailure: (error) =>
+            Effect.as(
+              Effect.logWarning(
+                "a stored schedule cannot be read; the jobs that have it stop until they are edited"
+              ).pipe(Effect.annotateLogs({ rule: id, problem: Misfit.text(error) })),
+              null
+            )
+        })
       })
   }
 }

@@ -95,7 +95,7 @@ const schema = [
 ]
 
 const Progress = Rows.first(Schema.Struct({ layout: Schema.Number, id: Schema.Number, mark: Schema.String }))
-const Found = Rows.all(Schema.Struct({ id: Schema.Number }))
+const Found = Rows.whole(Schema.Struct({ id: Schema.Number }))
 
 const Changes = Found
 

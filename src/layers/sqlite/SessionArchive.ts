@@ -12,7 +12,7 @@ const text = Schema.NullOr(Schema.String)
 const Calls = Schema.parseJson(Schema.Array(ToolCallPart))
 const encodeCalls = Schema.encode(Calls)
 
-const Stored = Rows.all(
+const Stored = Rows.whole(
   Schema.Struct({
     id: Schema.Number,
     position: Schema.NullOr(Schema.Number),

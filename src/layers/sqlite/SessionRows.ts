@@ -47,7 +47,7 @@ export const listed = (sql: SqlClient.SqlClient) =>
 /** What a query of the table `sessions AS s` selects. */
 export const selected = (sql: SqlClient.SqlClient) => sql.literal(columns)
 
-export const many = Rows.all(Row)
+export const many = Rows.all(Row, "sessions")
 export const one = Rows.first(Row)
 
 export const byId = (sql: SqlClient.SqlClient, id: string) =>

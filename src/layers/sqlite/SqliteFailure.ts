@@ -1,5 +1,6 @@
 import { SqlError } from "@effect/sql"
 import { ParseResult, Schema } from "effect"
+import * as Misfit from "../../services/operation/Misfit.js"
 import {
   StateCorrupt,
   StateDbReplaced,
@@ -51,7 +52,7 @@ export const isFatal = (error: unknown): boolean => {
 
 /** The bucket of an error by its result code (state-agent.md 1.8); the index's damage before the file's. */
 export const stateError = (operation: string, error: unknown, waitedMillis = 0): StateError => {
-  if (ParseResult.isParseError(error)) return new StateRowUnreadable({ operation, detail: error.message })
+  if (ParseResult.isParseError(error)) return new StateRowUnreadable({ operation, detail: Misfit.text(error) })
   const context = { operation, detail: detailOf(error) }
   const code = codeOf(error)
   if (isBusy(error)) return new StateLocked({ ...context, waitedMillis })

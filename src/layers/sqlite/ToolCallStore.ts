@@ -10,7 +10,7 @@ const Row = Schema.Struct({
   tool: Schema.String,
   state: Schema.Literal("recorded", "waiting", "started", "settled")
 })
-const many = Rows.all(Row)
+const many = Rows.all(Row, "tool_calls")
 
 /** The calls of a turn's answers in SQLite, each known by its turn and its own id. */
 export const layer = Layer.effect(

@@ -90,7 +90,7 @@ const storedOf = (row: typeof Row.Type): StoredMessage => ({
   message: messageOf(row)
 })
 
-const decode = Rows.all(Row)
+const decode = Rows.whole(Row)
 
 /** Rows come in the order of their ids; a summary stands where the rows were that it is about. */
 const inPlace = (rows: ReadonlyArray<StoredMessage>): ReadonlyArray<StoredMessage> =>
@@ -144,7 +144,7 @@ const ownOf = (message: Message): Effect.Effect<Own, ParseResult.ParseError> => 
 
 const Standing = Rows.first(Schema.Struct({ count: Schema.Number, sum: Schema.Number }))
 
-const Persons = Rows.all(Schema.Struct({ position: Schema.Number, text: Schema.String }))
+const Persons = Rows.whole(Schema.Struct({ position: Schema.Number, text: Schema.String }))
 
 /**
  * The newest live messages of persons that no summary has taken in. What came into the conversation by itself is a row of

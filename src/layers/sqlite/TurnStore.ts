@@ -3,6 +3,7 @@ import { Clock, Effect, Layer, type ParseResult, Schema } from "effect"
 import * as SessionIdentity from "../../fibers/SessionIdentity.js"
 import * as Turn from "../../fibers/Turn.js"
 import { TurnRefused, type TurnRow, TurnStore } from "../../services/conversation/TurnStore.js"
+import * as Misfit from "../../services/operation/Misfit.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import { Owner } from "../../services/state/Owner.js"
 import { isOwned } from "./OwnerLease.js"
@@ -35,7 +36,7 @@ const columns = `id, parent_id AS parent, depth, identity, marker, origin, prese
   working_directory AS workingDirectory, inbox_id AS inboxId, state, outcome, started_at AS startedAt,
   ended_at AS endedAt, strikes`
 
-const many = Rows.all(Row)
+const many = Rows.all(Row, "turns")
 const one = Rows.first(Row)
 const Strikes = Rows.first(Schema.Struct({ strikes: Schema.Number }))
 
@@ -58,7 +59,20 @@ const make = Effect.gen(function* () {
     query: (
       sql: SqlClient.SqlClient
     ) => Effect.Effect<ReadonlyArray<typeof Row.Type>, SqlError.SqlError | ParseResult.ParseError>
-  ) => database.read(operation, (sql) => Effect.flatMap(query(sql), Effect.forEach(rowOf)))
+  ) =>
+    database.read(operation, (sql) =>
+      Effect.gen(function* () {
+        const [unreadable, rows] = yield* Effect.partition(yield* query(sql), (row) =>
+          Effect.mapError(rowOf(row), (error) => ({ turn: row.id, problem: Misfit.text(error) }))
+        )
+        yield* Effect.forEach(
+          unreadable,
+          (about) => Effect.logWarning("a stored turn cannot be read and is left out").pipe(Effect.annotateLogs(about)),
+          { discard: true }
+        )
+        return rows
+      })
+    )
 
   return TurnStore.of({
     begin: (turn, inboxId) =>

@@ -24,7 +24,7 @@ const groups: {
   model: { key: "provider || '/' || model", name: "NULL", where: "1" }
 }
 
-const lines = Rows.all(UsageLine)
+const lines = Rows.all(UsageLine, "usage")
 const line = Rows.first(UsageLine)
 const Total = Schema.Struct({ tokens: Schema.Number, costUsd: Schema.Number })
 const total = Rows.first(Total)

@@ -3,6 +3,7 @@
  * costs that field and not the message.
  */
 import { Either, Option, Schema } from "effect"
+import * as Misfit from "../../services/operation/Misfit.js"
 
 /** Null when it is absent or not of that shape. */
 const part = <A, I>(schema: Schema.Schema<A, I>) => {
@@ -157,13 +158,13 @@ export const decode = (input: unknown): Update | null => {
   const message = envelope.message ?? envelope.channel_post
   if (message !== undefined) {
     return Either.match(decodeMessage(message), {
-      onLeft: (error) => ({ _tag: "Unreadable" as const, id, problem: error.message }),
+      onLeft: (error) => ({ _tag: "Unreadable" as const, id, problem: Misfit.text(error) }),
       onRight: (decoded) => ({ _tag: "Message" as const, id, message: decoded })
     })
   }
   if (envelope.callback_query === undefined) return { _tag: "Other", id }
   return Either.match(decodeCallback(envelope.callback_query), {
-    onLeft: (error) => ({ _tag: "Unreadable" as const, id, problem: error.message }),
+    onLeft: (error) => ({ _tag: "Unreadable" as const, id, problem: Misfit.text(error) }),
     onRight: (query) => ({ _tag: "Callback" as const, id, query })
   })
 }

@@ -2,6 +2,7 @@
  * From transcript rows to what a model is sent (state-agent.md 3.2 step 6, 3.4): one result per call and in call order,
  * nothing that would break the alternation of roles. Pure, so that the same rows always make the same bytes.
  */
+import * as Nesting from "../operation/Nesting.js"
 import * as SummaryText from "../session/SummaryText.js"
 import type { Message, StoredMessage, Summary, ToolCallPart } from "../session/Transcript.js"
 
@@ -90,8 +91,7 @@ export const argumentsState = (call: ToolCallPart): "ok" | "cut" | "malformed" =
   const text = call.arguments.trim()
   if (text === "") return "ok"
   try {
-    JSON.parse(text)
-    return "ok"
+    return Nesting.isTooDeep(JSON.parse(text)) ? "malformed" : "ok"
   } catch {
     return /[}\]]$/.test(text) ? "malformed" : "cut"
   }

@@ -1,5 +1,7 @@
 /** The shape that a helper's report must have, as JSON Schema, and what of a report does not have it. Pure. */
 import { Either, Schema } from "effect"
+import * as Nesting from "../operation/Nesting.js"
+import * as Misfit from "../operation/Misfit.js"
 
 type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [key: string]: Json }
 
@@ -64,14 +66,7 @@ const depthOf = (value: unknown, depth = 0): number =>
 export const of = (input: unknown): Either.Either<OutputSchema, string> =>
   depthOf(input) > deepest
     ? Either.left(`it is nested more than ${deepest} deep`)
-    : Either.mapLeft(
-        decode(input),
-        (error) =>
-          error.message
-            .split("\n")
-            .slice(-1)[0]
-            ?.replace(/^[\s└─]+/, "") ?? ""
-      )
+    : Either.mapLeft(decode(input), Misfit.innermost)
 
 const kindOf = (value: Json): Kind =>
   value === null
@@ -149,11 +144,17 @@ const JsonSchema: Schema.Schema<Json> = Schema.suspend(() =>
     Schema.Record({ key: Schema.String, value: JsonSchema })
   )
 )
-const parsed = Schema.decodeUnknownEither(Schema.parseJson(JsonSchema))
+const json = Schema.decodeUnknownEither(Schema.parseJson())
+const parsed = Schema.decodeUnknownEither(JsonSchema)
 
 /** Why a report does not have the shape; empty when it has. It may stand in a fence, and nothing else around it. */
 export const check = (report: string, schema: OutputSchema): ReadonlyArray<string> => {
   const text = report.trim()
-  const value = parsed((fence.exec(text)?.[1] ?? text).trim())
-  return Either.isLeft(value) ? ["the report is no JSON"] : problems(value.right, schema)
+  const value = json((fence.exec(text)?.[1] ?? text).trim())
+  if (Either.isLeft(value)) return ["the report is no JSON"]
+  if (Nesting.isTooDeep(value.right)) return [`the report is nested more than ${Nesting.deepest} deep`]
+  return Either.match(parsed(value.right), {
+    onLeft: () => ["the report is no JSON"],
+    onRight: (report) => problems(report, schema)
+  })
 }

@@ -1,5 +1,6 @@
 /** What is said over the Model Context Protocol: JSON-RPC 2.0 and the few results that are read. Pure. */
 import { Schema } from "effect"
+import * as Nesting from "../operation/Nesting.js"
 
 /** Spoken first; servers answer with the one they speak. */
 export const protocolVersion = "2025-06-18"
@@ -71,7 +72,7 @@ const shown = (part: typeof Part.Type): string => {
 /** A result as the model reads it. */
 export const textOf = ({ content, structuredContent }: CallResult): string => {
   const text = content.map(shown).join("\n")
-  return text === "" && structuredContent !== undefined ? JSON.stringify(structuredContent) : text
+  return text === "" && structuredContent !== undefined ? Nesting.json(structuredContent) : text
 }
 
 /** Models take no longer names. */

@@ -1,5 +1,6 @@
 import { Context, Effect, Either, Schema } from "effect"
 import type { ConfigKey } from "./config/Key.js"
+import * as Misfit from "./Misfit.js"
 import * as Spelling from "./Spelling.js"
 import type { SettingIssue } from "./Settings.js"
 
@@ -73,17 +74,10 @@ export const decodeText = <A>(key: ConfigKey<A>, text: string): Either.Either<A,
   for (const reading of fromEnvironment(text)) {
     const decoded = key.decode(reading)
     if (Either.isRight(decoded)) return Either.right(decoded.right)
-    problem = problem === "" ? shapeProblem(decoded.left) : problem
+    problem = problem === "" ? Misfit.innermost(decoded.left) : problem
   }
   return Either.left(problem)
 }
-
-/** The last line of a parse error: what was expected and what stood there. */
-export const shapeProblem = (error: { readonly message: string }): string =>
-  error.message
-    .split("\n")
-    .at(-1)
-    ?.replace(/^[\s│├└─]+/, "") ?? error.message
 
 /** The known path that is most like a mistyped one; null when none is near. */
 export const closestPath = (path: string, known: ReadonlyArray<string>): string | null => {

@@ -2,7 +2,8 @@
  * Sessions as files (state-agent.md 1.12): JSON lines, a session's line before those of its messages; or Markdown for
  * people, with what they do not read in comments, so that it can be read back. Pure.
  */
-import { Either, ParseResult, Schema } from "effect"
+import { Either, Schema } from "effect"
+import * as Misfit from "../operation/Misfit.js"
 import { ArchivedMessage, ArchivedSession, limits, type SessionDocument } from "./SessionArchive.js"
 
 export const Format = Schema.Literal("jsonl", "markdown")
@@ -74,9 +75,8 @@ const gathering = () => {
     const wrong = (problem: string) => new UnreadableSessionFile({ line, problem })
     const decoded = decodeLine(source)
     if (Either.isLeft(decoded)) {
-      const [issue] = ParseResult.ArrayFormatter.formatErrorSync(decoded.left)
-      const where = issue === undefined || issue.path.length === 0 ? "" : `${issue.path.map(String).join(".")}: `
-      return wrong(`${where}${(issue?.message ?? "no session and no message").slice(0, 300)}`)
+      const [issue] = Misfit.issues(decoded.left)
+      return wrong(issue === undefined ? "no session and no message" : Misfit.line(issue))
     }
     const entry = decoded.right
     if (entry.type === "session") {

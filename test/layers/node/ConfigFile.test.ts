@@ -6,7 +6,8 @@ import * as AmbientEnvironment from "../../../src/fibers/AmbientEnvironment.js"
 import * as ConfigFile from "../../../src/layers/node/ConfigFile.js"
 import * as DotEnv from "../../../src/layers/node/DotEnv.js"
 import * as HomeLayer from "../../../src/layers/node/Home.js"
-import { Config, shapeProblem } from "../../../src/services/operation/Config.js"
+import { Config } from "../../../src/services/operation/Config.js"
+import * as Misfit from "../../../src/services/operation/Misfit.js"
 import { all } from "../../../src/services/operation/ConfigKey.js"
 import { type ModelBackend, Settings } from "../../../src/services/operation/Settings.js"
 
@@ -250,7 +251,7 @@ describe("ConfigFile", () => {
   it("says of every key in plain words what it expects", () => {
     for (const key of all) {
       const refused = key.decode({ nonsense: true })
-      const problem = Either.isLeft(refused) ? shapeProblem(refused.left) : "taken"
+      const problem = Either.isLeft(refused) ? Misfit.innermost(refused.left) : "taken"
       expect(problem, key.path).toMatch(/^expected .+, not \{"nonsense":true\}$/)
     }
   })

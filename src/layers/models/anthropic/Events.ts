@@ -4,6 +4,7 @@
  */
 import { Schema } from "effect"
 import type { BackendName, ModelPart, TokenUsage } from "../../../services/agent/ModelRoute.js"
+import * as Nesting from "../../../services/operation/Nesting.js"
 import type { EventReader } from "../EventParts.js"
 import { finishReason } from "../FinishReason.js"
 import { malformed, type Trouble } from "../Trouble.js"
@@ -124,7 +125,7 @@ export const reader = (backend: BackendName): EventReader<Event> => {
     if (call === undefined) return []
     calls += 1
     const streamed = call.pieces.join("")
-    const args = streamed !== "" || isEmptyObject(call.input) ? streamed : JSON.stringify(call.input)
+    const args = streamed !== "" || isEmptyObject(call.input) ? streamed : Nesting.json(call.input)
     return [{ _tag: "ToolCall", id: call.id, name: call.name, arguments: args }]
   }
 

@@ -1,6 +1,7 @@
 /** Reads one answer, streamed or whole, into parts. Plain state: one object per answer. */
 import { Either } from "effect"
 import type { ModelPart, TokenUsage } from "../../../services/agent/ModelRoute.js"
+import * as Misfit from "../../../services/operation/Misfit.js"
 import * as ErrorBody from "../ErrorBody.js"
 import { finishReason } from "../FinishReason.js"
 import { malformed, type Trouble } from "../Trouble.js"
@@ -105,7 +106,7 @@ export class Reading {
     this.advanced = true
     const answer = decodeAnswer(value.right)
     if (Either.isLeft(answer)) {
-      this.trouble = malformed(`an event of an unknown shape: ${sample(text)}: ${answer.left.message}`)
+      this.trouble = malformed(`an event of an unknown shape: ${sample(text)}: ${Misfit.text(answer.left)}`)
       return
     }
     const { choices, error, message, object, usage } = answer.right

@@ -1,4 +1,5 @@
 /** Tool calls from their streamed pieces: by index where there is one, by id where there is none. */
+import * as Nesting from "../../../services/operation/Nesting.js"
 
 export interface CallDelta {
   readonly index?: number | null | undefined
@@ -35,7 +36,7 @@ export class ToolCallAssembler {
     slot.id ??= id
     if (name !== "" && name !== slot.name) slot.name += name
     const args = delta.function?.arguments
-    if (args !== undefined && args !== null) slot.arguments.push(typeof args === "string" ? args : JSON.stringify(args))
+    if (args !== undefined && args !== null) slot.arguments.push(typeof args === "string" ? args : Nesting.json(args))
   }
 
   all(): ReadonlyArray<AssembledCall> {

@@ -3,7 +3,7 @@ import { Effect, Schema } from "effect"
 import { bare } from "../../../services/delivery/Target.js"
 import * as Rows from "../Rows.js"
 
-const Named = Rows.all(Schema.Struct({ name: Schema.String }))
+const Named = Rows.whole(Schema.Struct({ name: Schema.String }))
 
 /** A chat's name as people say it, so that a name is found among many without reading them all. */
 export const channelNames = Effect.gen(function* () {

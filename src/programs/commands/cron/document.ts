@@ -4,10 +4,11 @@ import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as NodeStream from "@effect/platform-node/NodeStream"
-import { Effect, ParseResult, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import process from "node:process"
 import { JobView } from "../../../services/api/Jobs.js"
 import { Desk } from "../../../services/operation/Desk.js"
+import * as Misfit from "../../../services/operation/Misfit.js"
 import * as JobExport from "../../../services/schedule/JobExport.js"
 import { desk } from "../desk.js"
 import { failed } from "../failure.js"
@@ -49,14 +50,23 @@ const read = (file: string) =>
 const parsed = (file: string, text: string) =>
   Effect.gen(function* () {
     const { parseDocument } = yield* yaml
-    const document = parseDocument(text)
-    const [error] = document.errors
-    if (error !== undefined) return yield* failed(`${file}: ${error.message}`)
-    return yield* Schema.decodeUnknown(JobExport.JobDocument)(document.toJS()).pipe(
-      Effect.mapError((error) => {
-        const issues = ParseResult.ArrayFormatter.formatErrorSync(error)
-        return failed(issues.map((issue) => `${file}: ${issue.path.join(".")}: ${issue.message}`).join("\n"))
-      })
+    const value = yield* Effect.try({
+      try: (): unknown => {
+        const document = parseDocument(text)
+        const [error] = document.errors
+        if (error !== undefined) throw error
+        return document.toJS()
+      },
+      catch: (error) => failed(`${file}: ${error instanceof Error ? error.message : String(error)}`)
+    })
+    return yield* Schema.decodeUnknown(JobExport.JobDocument)(value).pipe(
+      Effect.mapError((error) =>
+        failed(
+          Misfit.issues(error)
+            .map((issue) => `${file}: ${Misfit.line(issue)}`)
+            .join("\n")
+        )
+      )
     )
   })
 

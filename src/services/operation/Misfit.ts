@@ -1,0 +1,58 @@
+/**
+ * What of a value does not fit a Schema, in words that stay short and always come. Effect's own words show all that stood
+ * there, and end in a stack overflow where that is nested deeply enough: so nothing that comes from outside is told in
+ * them. Pure.
+ */
+import { ParseResult } from "effect"
+
+export interface Issue {
+  /** Keys from the outside in; empty for the whole. */
+  readonly path: string
+  readonly problem: string
+}
+
+const mostIssues = 20
+const longestProblem = 400
+
+const shortened = (text: string): string =>
+  text.length <= longestProblem ? text : `${text.slice(0, longestProblem)}… (${text.length} characters)`
+
+const tooDeep = "it is nested too deeply to be shown"
+
+/** A stack that overflowed while the words were made. */
+const orTooDeep = <A>(said: () => A, otherwise: A): A => {
+  try {
+    return said()
+  } catch {
+    return otherwise
+  }
+}
+
+/** Each place that does not fit, twenty at most. */
+export const issues = (error: ParseResult.ParseError): ReadonlyArray<Issue> =>
+  orTooDeep(
+    () =>
+      ParseResult.ArrayFormatter.formatErrorSync(error)
+        .slice(0, mostIssues)
+        .map(({ message, path }) => ({ path: path.map(String).join("."), problem: shortened(message) })),
+    [{ path: "", problem: tooDeep }]
+  )
+
+/** Where, and what. */
+export const line = ({ path, problem }: Issue): string => (path === "" ? problem : `${path}: ${problem}`)
+
+/** All of it in one line. */
+export const text = (error: ParseResult.ParseError): string => shortened(issues(error).map(line).join("; "))
+
+/** What was expected and what stood there, without where. */
+export const innermost = (error: ParseResult.ParseError): string =>
+  shortened(
+    orTooDeep(
+      () =>
+        error.message
+          .split("\n")
+          .at(-1)
+          ?.replace(/^[\s│├└─]+/, "") ?? tooDeep,
+      tooDeep
+    )
+  )
