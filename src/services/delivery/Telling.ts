@@ -203,12 +203,14 @@ export const approval = (row: ApprovalRow): Passage => {
   const ending =
     row.state === "open"
       ? "nobody has answered yet"
-      : `it was ${row.state}${by}${row.answer === null ? "" : ` (${quote(row.answer)})`}`
+      : row.state === "expired"
+        ? "nobody answered in time"
+        : `it was ${row.state}${by}${row.answer === null ? "" : ` (${quote(row.answer)})`}`
   return {
     at: row.askedAt,
     kind: "approval",
     id: row.id,
-    text: `${row.sessionKey} was asked whether ${row.tool} may do ${quote(row.subject)}${row.reasons.length === 0 ? "" : ` (${row.reasons.join("; ")})`}: ${ending}`
+    text: `a person was asked whether ${row.tool} may do ${quote(row.subject)}${row.reasons.length === 0 ? "" : ` (${row.reasons.join("; ")})`}: ${ending}`
   }
 }
 

@@ -160,11 +160,11 @@ export const App = ({ store, desk }: { readonly store: Store; readonly desk: Des
         </main>
       ) : section === "deliveries" ? (
         <main>
-          <Deliveries ready={state.access === "in"} />
+          <Deliveries ready={state.access === "in"} sessions={state.sessions} />
         </main>
       ) : section === "approvals" ? (
         <main>
-          <Approvals ready={state.access === "in"} />
+          <Approvals ready={state.access === "in"} onAnswer={desk.answer} />
         </main>
       ) : section === "jobs" ? (
         <main>

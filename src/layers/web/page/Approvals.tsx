@@ -1,10 +1,12 @@
 import type { VNode } from "preact"
-import { useCallback, useState } from "preact/hooks"
+import { useCallback, useRef, useState } from "preact/hooks"
 import { told } from "./failure.js"
 import * as gateway from "./gateway.js"
-import type { Approval, Story } from "./gateway.js"
+import type { Approval, Scope, Story } from "./gateway.js"
 import { useLooking } from "./looking.js"
 import { Passages } from "./Passages.js"
+import { Question } from "./Question.js"
+import { useReveal } from "./reveal.js"
 import { Subject } from "./Subject.js"
 import { localTime } from "./time.js"
 
@@ -47,11 +49,18 @@ const Facts = (props: { readonly approval: Approval; readonly isGrant: boolean }
 }
 
 /** What the agent asked before it acted, newest first, and the answers: what was agreed to for longer can be taken back. */
-export const Approvals = ({ ready }: { readonly ready: boolean }): VNode => {
+export const Approvals = ({
+  onAnswer,
+  ready
+}: {
+  readonly onAnswer: (id: string, approve: boolean, scope: Scope) => Promise<void>
+  readonly ready: boolean
+}): VNode => {
   const [known, setKnown] = useState<Known | null>(null)
   const [chosen, setChosen] = useState<string | null>(null)
   const [story, setStory] = useState<Story | null>(null)
   const [problem, setProblem] = useState<string | null>(null)
+  const heading = useRef<HTMLHeadingElement>(null)
 
   const look = useCallback(async (): Promise<void> => {
     try {
@@ -63,11 +72,20 @@ export const Approvals = ({ ready }: { readonly ready: boolean }): VNode => {
   }, [])
 
   useLooking(ready, look)
+  const beside = useReveal<HTMLElement>(chosen)
 
   const choose = (id: string): void => {
     setChosen(id)
     setStory(null)
     void gateway.explain(id).then(setStory, (error: unknown) => setProblem(told(error)))
+  }
+
+  const answer = async (id: string, approve: boolean, scope: Scope): Promise<void> => {
+    await onAnswer(id, approve, scope)
+    await look()
+    choose(id)
+    // The buttons that were pressed are gone, and the focus with them.
+    heading.current?.focus()
   }
 
   const revoke = (id: string): void => void gateway.revoke(id).then(look, (error: unknown) => setProblem(told(error)))
@@ -101,19 +119,27 @@ export const Approvals = ({ ready }: { readonly ready: boolean }): VNode => {
           ))}
         </ul>
       </section>
-      <section class="job" aria-label="One question" aria-live="polite">
+      <section class="job" ref={beside} aria-label="One question" aria-live="polite">
         {approval === undefined ? (
-          <p class="quiet">
-            Choose a question to read what was asked, why, and who answered. Open ones are answered in the overview.
-          </p>
+          <p class="quiet">Choose a question to read what was asked, why, and who answered, or to answer it.</p>
         ) : (
           <>
-            <h2>{approval.tool}</h2>
-            <Facts approval={approval} isGrant={known?.grants.has(approval.id) === true} />
+            {approval.state === "open" ? (
+              <Question key={approval.id} approval={approval} onAnswer={answer} />
+            ) : (
+              <>
+                <h2 tabIndex={-1} ref={heading}>
+                  {approval.tool}
+                </h2>
+                <Facts approval={approval} isGrant={known?.grants.has(approval.id) === true} />
+              </>
+            )}
             {known?.grants.has(approval.id) === true ? (
-              <button type="button" onClick={() => revoke(approval.id)}>
-                Ask about it again
-              </button>
+              <div class="choices">
+                <button type="button" onClick={() => revoke(approval.id)}>
+                  Ask about it again
+                </button>
+              </div>
             ) : null}
             {story === null ? null : <Passages story={story} />}
           </>

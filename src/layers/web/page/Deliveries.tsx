@@ -2,18 +2,28 @@ import type { VNode } from "preact"
 import { useCallback, useState } from "preact/hooks"
 import { told } from "./failure.js"
 import * as gateway from "./gateway.js"
-import type { Delivery, Story } from "./gateway.js"
+import { chatName } from "./chat.js"
+import type { Delivery, Session, Story } from "./gateway.js"
 import { useLooking } from "./looking.js"
 import { Passages } from "./Passages.js"
+import { useReveal } from "./reveal.js"
 import { localTime } from "./time.js"
 
 const troubled: ReadonlySet<Delivery["state"]> = new Set(["failed", "unknown"])
 
-const place = ({ chatId, platform, threadId }: Delivery): string =>
-  `${platform}:${chatId}${threadId === null ? "" : `:${threadId}`}`
+/** Says nothing by itself: a line that opens or closes code, or one drawn between parts. */
+const mute = /^\s*(?:`{3,}.*|~{3,}.*|[─-]*)$/
+
+const firstWords = (text: string): string => text.split("\n").find((line) => !mute.test(line)) ?? "(no text)"
 
 /** Every message out, newest first, and the whole story of one. */
-export const Deliveries = ({ ready }: { readonly ready: boolean }): VNode => {
+export const Deliveries = ({
+  ready,
+  sessions
+}: {
+  readonly ready: boolean
+  readonly sessions: ReadonlyArray<Session>
+}): VNode => {
   const [rows, setRows] = useState<ReadonlyArray<Delivery> | null>(null)
   const [story, setStory] = useState<Story | null>(null)
   const [problem, setProblem] = useState<string | null>(null)
@@ -28,6 +38,7 @@ export const Deliveries = ({ ready }: { readonly ready: boolean }): VNode => {
   }, [])
 
   useLooking(ready, look)
+  const beside = useReveal<HTMLElement>(story?.id ?? null)
 
   const tell = (id: string): void =>
     void gateway.explain(id).then(setStory, (error: unknown) => setProblem(told(error)))
@@ -51,16 +62,16 @@ export const Deliveries = ({ ready }: { readonly ready: boolean }): VNode => {
                 aria-current={row.id === story?.id ? "true" : undefined}
                 onClick={() => tell(row.id)}
               >
-                <span class="title">{row.text.trim().split("\n", 1)[0] || "(no text)"}</span>
+                <span class="title">{firstWords(row.text)}</span>
                 <span class={troubled.has(row.state) ? "facts asks" : "facts"}>
-                  {[row.state, place(row), localTime(row.createdAt)].join(" · ")}
+                  {[row.state, `to ${chatName(row, sessions)}`, localTime(row.createdAt)].join(" · ")}
                 </span>
               </button>
             </li>
           ))}
         </ul>
       </section>
-      <section class="job" aria-label="The story of a message" aria-live="polite">
+      <section class="job" ref={beside} aria-label="The story of a message" aria-live="polite">
         {story === null ? (
           <p class="quiet">Choose a message to read why it was sent, to whom, and what became of it.</p>
         ) : (

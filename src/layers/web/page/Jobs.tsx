@@ -1,5 +1,6 @@
 import type { VNode } from "preact"
 import { useCallback, useRef, useState } from "preact/hooks"
+import { chatName } from "./chat.js"
 import { Coded } from "./Coded.js"
 import { told } from "./failure.js"
 import * as gateway from "./gateway.js"
@@ -7,6 +8,7 @@ import type { Job, JobFields, Session } from "./gateway.js"
 import { JobEditor } from "./JobEditor.js"
 import { JobRuns } from "./JobRuns.js"
 import { useLooking } from "./looking.js"
+import { useReveal } from "./reveal.js"
 import { localTime } from "./time.js"
 import "./jobs.css"
 
@@ -19,6 +21,13 @@ const facts = (job: Job): string =>
   ]
     .filter((fact) => fact !== null)
     .join(" · ")
+
+/** Where what it says goes: the words that were given, and the chats that these are today. */
+const whither = (job: Job, sessions: ReadonlyArray<Session>): string => {
+  if (job.deliver === "local") return "What it says is only kept."
+  const chats = job.targets.map((target) => chatName(target, sessions)).join(", ")
+  return `What it says goes to ${chats === "" ? job.deliver : chats}.`
+}
 
 /** The conversation that results of a new job go to: the open one, else the newest of the page's. */
 const conversationOf = (sessions: ReadonlyArray<Session>, current: string | null): string | null => {
@@ -53,6 +62,7 @@ export const Jobs = (props: {
   }, [])
 
   useLooking(props.ready, look)
+  const beside = useReveal<HTMLElement>(chosen ?? editing)
 
   const job = jobs?.find(({ id }) => id === chosen) ?? null
 
@@ -134,7 +144,7 @@ export const Jobs = (props: {
           ))}
         </ul>
       </section>
-      <section class="job" aria-label="One job">
+      <section class="job" ref={beside} aria-label="One job">
         {problem === null ? null : (
           <p class="wrong" role="alert">
             {problem}
@@ -182,11 +192,8 @@ export const Jobs = (props: {
             {job.lastDeliveryError === null ? null : <p class="wrong">{job.lastDeliveryError}</p>}
             {job.prompt === "" ? null : <pre tabIndex={0}>{job.prompt}</pre>}
             <p class="quiet">
-              Goes to {job.deliver}
-              {job.targets.length === 0
-                ? ""
-                : ` (${job.targets.map(({ chatId, platform }) => `${platform}: ${chatId}`).join(", ")})`}
-              . Runs {job.repeat.completed}/{job.repeat.times ?? "∞"}.
+              {whither(job, props.sessions)}
+              {job.repeat.times === null ? "" : ` It has run ${job.repeat.completed} of ${job.repeat.times} times.`}
             </p>
             {removing ? (
               <div class="choices">
