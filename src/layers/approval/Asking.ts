@@ -200,7 +200,10 @@ export const make = Effect.gen(function* () {
           })
           if (!(yield* tell(row, address, asked.timeoutMillis))) {
             const settled = yield* give(row, "cancelled", "it could not be asked")
-            yield* notifier.tell({ sessionKey: row.sessionKey, address, about: row.id }, Notice.approvalNotifyFailed(row))
+            yield* notifier.tell(
+              { sessionKey: row.sessionKey, address, about: row.id },
+              Notice.approvalNotifyFailed(row)
+            )
             return settled.state === "cancelled" ? null : settled
           }
           // the clock may be set while it waits, and may have been since an earlier process asked

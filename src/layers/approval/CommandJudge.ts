@@ -105,7 +105,7 @@ export const layer: Layer.Layer<CommandJudge, never, FileSystem.FileSystem | Set
 
       const look = (command: string, directory: string, cron: boolean): Effect.Effect<CommandLine.Judged> =>
         Effect.gen(function* () {
-          const around = { homes, workingDirectory: directory, port: yield* ownPort, cron }
+          const around = { homes, workingDirectory: directory, port: yield* ownPort, cron, pid: process.pid }
           const parse = yield* Effect.either(parser)
           if (parse._tag === "Left")
             return { found: unread(command, around, parse.left.message), commands: [], runs: [] }

@@ -7,6 +7,7 @@ import * as Hardline from "./rules/Hardline.js"
 import * as Own from "./rules/Own.js"
 import * as Paths from "./rules/Paths.js"
 import { absolute, type Finding } from "./rules/Rule.js"
+import * as Secrets from "./rules/Secrets.js"
 import * as System from "./rules/System.js"
 import * as Windows from "./rules/Windows.js"
 import { Interpreter } from "./shell/Interpreter.js"
@@ -144,6 +145,7 @@ export const judge = (source: string, around: Around): Judged => {
         ...Data.cloud(invocation),
         ...Data.environment(invocation),
         ...Windows.rules(invocation),
+        ...Secrets.rules(invocation),
         ...Own.rules(invocation, { ...around, source: clean }),
         ...Code.leaks(invocation, clean),
         ...Code.runsWritten(invocation, written, resolve),
@@ -153,7 +155,7 @@ export const judge = (source: string, around: Around): Judged => {
       ]
       for (const finding of findings) found.push({ ...finding, command })
       for (const finding of unclear) found.push({ ...finding, command: null })
-      for (const use of uses) touched.set(`${use.access} ${use.descends} ${use.file}`, use)
+      for (const use of uses) touched.set(`${use.access} ${use.descends} ${use.raw}`, use)
       for (const file of makes(invocation)) if (Marked.isKnown(file)) written.add(resolve(file) ?? file)
     }
   })
@@ -166,7 +168,11 @@ export const judge = (source: string, around: Around): Judged => {
     const follows = ++followed <= fewFiles || !around.late()
     if (!follows && !found.some(({ text }) => text === tooMany))
       found.push({ verdict: "ask", rule: "depth", text: tooMany, command: null })
-    for (const finding of Paths.judge(use, follows ? [use.file, around.follow(use.file)] : [use.file], around.homes))
+    for (const finding of Paths.judge(
+      use,
+      follows ? [use.file, use.raw, around.follow(use.raw)] : [use.file, use.raw],
+      around.homes
+    ))
       found.push({ ...finding, command: null })
   }
   if (found.some((finding) => finding.verdict === "ask")) {

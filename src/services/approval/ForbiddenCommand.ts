@@ -16,6 +16,8 @@ export interface Surroundings {
   /** The port of the gateway's own API; 0 when it is not known. */
   readonly port: number
   readonly cron: boolean
+  /** The gateway's own process; left out where the judgement is not its. */
+  readonly pid?: number
 }
 
 /** The text without what only hides its letters: escapes, quotes, joined lines, terminal sequences, look-alike letters. */

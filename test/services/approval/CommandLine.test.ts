@@ -183,6 +183,30 @@ describe("behind hundreds of others", () => {
   })
 })
 
+describe("a link that leads up", () => {
+  it("is followed with the names behind it, not taken back by the letters", () => {
+    const leads = (file: string) => (file === "/home/ada/project/logs/../.env" ? "/home/ada/.hermes-effect/.env" : file)
+    const around = { homes, workingDirectory: "/home/ada/project", port: 8642, cron: false, late: () => false }
+    const rules = (command: string, follow: (file: string) => string) =>
+      CommandLine.judge(command, { ...around, parse: parse(), follow }).found.map(({ rule }) => rule)
+    expect(rules("cat logs/../.env", leads)).toEqual(["agent-secret"])
+    expect(rules("cat logs/../.env", (file) => file)).toEqual([])
+  })
+})
+
+describe("the gateway's own process", () => {
+  it("is no process like the others", () => {
+    const around = { homes, workingDirectory: "/home/ada/project", port: 8642, cron: false, late: () => false }
+    const rules = (command: string) =>
+      CommandLine.judge(command, { ...around, parse: parse(), follow: (file) => file, pid: 4_242 }).found.map(
+        ({ rule }) => rule
+      )
+    for (const command of ["kill 4242", "kill -9 4242", "kill -s TERM 4242", "kill -- -4242", "kill 04242"])
+      expect(rules(command)).toEqual(["own-service"])
+    expect(rules("kill 4243")).toEqual([])
+  })
+})
+
 describe("whatever the text", () => {
   it("never throws, and says allow, ask or never", () => {
     fc.assert(

@@ -178,6 +178,8 @@ const starts = (invocation: Invocation): ReadonlyArray<Finding> => {
   const texts = textsOf(invocation)
   const { name } = invocation
   const found = asks("starts-command", `\`${name}\` is told to start a command`)
+  if (/^(ed|ex|red)$/.test(name) && invocation.stdin.kind !== "none" && invocation.stdin.text?.includes("!") !== false)
+    return asks("piped-code", `\`${name}\` takes its orders from what it is given`)
   const takesOrders =
     /^(g?make|[gmn]?awk|g?sed|bc|dc|gdb|vim?|nvim|ex|ed|m4|cmake|ninja|just|task|rake|ant|gradle|ansible-playbook|expect)$/
   if (
@@ -249,7 +251,8 @@ const starts = (invocation: Invocation): ReadonlyArray<Finding> => {
     case "make":
     case "gmake":
       return any(/^(--eval|SHELL=|\.SHELLFLAGS)/) ||
-        texts.some((text, at) => /^(-f|--file|--makefile)$/.test(text) && texts[at + 1] === "-")
+        any(/^(-f|--file=|--makefile=)(-|\/dev\/(stdin|fd\/\d+))$/) ||
+        texts.some((text, at) => /^(-f|--file|--makefile)$/.test(text) && /^(-|\/dev\/.*)$/.test(texts[at + 1] ?? ""))
         ? found
         : none
     case "gdb":

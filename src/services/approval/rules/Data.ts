@@ -79,6 +79,8 @@ const gitSub = (sub: string, args: ReadonlyArray<string>): ReadonlyArray<Finding
         ? asks("git", "throws away what is not committed")
         : none
     case "push":
+      if (args.some((arg) => /^--(receive-pack|exec)/.test(arg)))
+        return asks("starts-command", "git is told to start a command")
       if (has(options, "f", "force", "force-with-lease", "mirror", "delete", "d", "prune"))
         return asks("git", "overwrites or deletes what others have")
       return options.operands.some((operand) => operand.startsWith("+") || operand.startsWith(":"))
@@ -151,16 +153,27 @@ const gitSub = (sub: string, args: ReadonlyArray<string>): ReadonlyArray<Finding
       return args.some((arg) => /^(-x|--extcmd)/.test(arg))
         ? asks("starts-command", "git is told to start a command")
         : none
+    case "init":
     case "clone":
     case "fetch":
     case "pull":
     case "ls-remote": {
+      const settings = args.flatMap((arg, index) =>
+        /^(-c|--config)$/.test(arg)
+          ? configured(args[index + 1] ?? "")
+          : arg.startsWith("--config=")
+            ? configured(arg.slice(9))
+            : []
+      )
+      if (settings.length > 0) return settings
       const runs =
+        args.some((arg) => /^--template(=|$)/.test(arg)) ||
         args.some((arg) =>
           /^(-u|--upload-pack|--receive-pack)/.test(arg) && !(sub === "pull" || sub === "fetch")
             ? true
             : /^--(upload-pack|receive-pack)/.test(arg)
-        ) || args.some((arg) => /^ext::/.test(arg))
+        ) ||
+        args.some((arg) => /^ext::/.test(arg))
       return runs ? asks("starts-command", "git is told to start a command") : none
     }
     case "grep":

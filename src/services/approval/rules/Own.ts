@@ -10,6 +10,7 @@ export interface Own {
   /** The port of the gateway's own API; 0 when it is not known. */
   readonly port: number
   readonly cron: boolean
+  readonly pid?: number
   /** The whole text that is judged. */
   readonly source: string
 }
@@ -104,7 +105,8 @@ const service = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
     case "stop-process":
       return textsOf(invocation).some((text) => /hermes|node|gateway/i.test(text)) ? found : none
     case "kill": {
-      const aimed = words.some((word) => word === "PPID" || word === "-PPID")
+      const own_ = own.pid === undefined ? null : new RegExp(`^-?0*${own.pid}$`)
+      const aimed = textsOf(invocation).some((text) => /^-?PPID$/.test(text) || own_?.test(text) === true)
       const hidden =
         (invocation.moreOperands || words.some((word) => Marked.hasUnknown(word))) &&
         (/hermes|gateway|\bnode\b|pidof|\bPPID\b/i.test(own.source) ||

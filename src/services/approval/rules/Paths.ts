@@ -1,15 +1,19 @@
 /** Which files a command would touch, and how: by what is known of the programs, else every word may be a file. */
 import { holdsProtected, type Homes, isInside, type Places, places, reading, writing } from "../ProtectedPath.js"
-import { has, type Invocation, isQuery, optionsOf, textsOf } from "../shell/Invocation.js"
+import { has, type Invocation, isQuery, type Options, optionsOf, textsOf } from "../shell/Invocation.js"
 import * as Marked from "../shell/Marked.js"
+import * as FileOptions from "./FileOptions.js"
 import { isDisk } from "./Hardline.js"
 import { absolute, asks, type Finding, nevers, none } from "./Rule.js"
+import * as TextPrograms from "./TextPrograms.js"
 
 export type Access = "name" | "read" | "write"
 
 export interface PathUse {
   /** Absolute, and known to its last letter. */
   readonly file: string
+  /** With its `..` as they stand: behind a link they lead elsewhere than the letters say. */
+  readonly raw: string
   readonly written: string
   readonly access: Access
   /** Does it go into folders? */
@@ -28,7 +32,7 @@ const names = new Set(
   )
 )
 const talks = new Set(
-  "echo printf : true false test [ [[ export declare local readonly unset set alias type which command hash man help exit return sleep date kill pkill killall read logger notify-send trap seq expr".split(
+  "echo printf : true false test [ [[ export declare local readonly unset set alias type which command hash help exit return sleep kill pkill killall read logger notify-send trap seq expr".split(
     " "
   )
 )
@@ -92,7 +96,7 @@ const inside = (text: string): ReadonlyArray<string> => {
 
 const descends = (invocation: Invocation): boolean => {
   if (!descenders.has(invocation.name)) return false
-  const options = optionsOf(textsOf(invocation), ["e", "f", "A", "B", "C", "m", "include", "exclude", "g", "t"])
+  const options = optionsOf(textsOf(invocation), FileOptions.valuedOf(invocation.name))
   switch (invocation.name) {
     case "ln":
       return true
@@ -110,28 +114,7 @@ const descends = (invocation: Invocation): boolean => {
 }
 
 const copy = (invocation: Invocation, deep: boolean): ReadonlyArray<Touch> => {
-  const options = optionsOf(textsOf(invocation), [
-    "t",
-    "target-directory",
-    "S",
-    "m",
-    "o",
-    "g",
-    "mode",
-    "owner",
-    "group",
-    "e",
-    "rsh",
-    "i",
-    "P",
-    "F",
-    "l",
-    "exclude",
-    "include",
-    "exclude-from",
-    "filter",
-    "f"
-  ])
+  const options = optionsOf(textsOf(invocation), FileOptions.valuedOf(invocation.name))
   const target = options.given.find(
     ([name, value]) =>
       (name === "t" || "target-directory".startsWith(name)) &&
@@ -152,30 +135,7 @@ const copy = (invocation: Invocation, deep: boolean): ReadonlyArray<Touch> => {
 }
 
 const searches = (invocation: Invocation, deep: boolean): ReadonlyArray<Touch> => {
-  const options = optionsOf(textsOf(invocation), [
-    "e",
-    "f",
-    "A",
-    "B",
-    "C",
-    "m",
-    "g",
-    "t",
-    "T",
-    "F",
-    "v",
-    "regexp",
-    "file",
-    "include",
-    "exclude",
-    "exclude-dir",
-    "glob",
-    "type",
-    "max-count",
-    "arg",
-    "argjson",
-    "indent"
-  ])
+  const options = optionsOf(textsOf(invocation), FileOptions.valuedOf(invocation.name))
   const given = has(options, "e", "f", "regexp", "file", "expression", "files")
   const operands = given ? options.operands : options.operands.slice(1)
   const inPlace =
@@ -186,9 +146,18 @@ const searches = (invocation: Invocation, deep: boolean): ReadonlyArray<Touch> =
   )
   return [
     ...files.map(touch("read")),
-    ...(operands.length === 0 && deep ? ["."] : operands).map(touch(inPlace ? "write" : "read", deep))
+    ...(operands.length === 0 && deep ? ["."] : operands).map(touch(inPlace ? "write" : "read", deep)),
+    ...programsOf(invocation).flatMap(({ reads, writes }) => [
+      ...reads.map(touch("read")),
+      ...writes.filter((file) => !devices.test(file)).map(touch("write"))
+    ])
   ]
 }
+
+const programsOf = (invocation: Invocation): ReadonlyArray<TextPrograms.Named> =>
+  /^(?:[gm]?awk|g?sed)$/.test(invocation.name)
+    ? textsOf(invocation).map((text) => TextPrograms.named(invocation.name, text))
+    : []
 
 const downloads = (invocation: Invocation): ReadonlyArray<Touch> => {
   const texts = textsOf(invocation)
@@ -196,7 +165,7 @@ const downloads = (invocation: Invocation): ReadonlyArray<Touch> => {
     invocation.name === "wget"
       ? ["O", "P", "output-document", "directory-prefix", "o", "a"]
       : ["o", "output", "output-dir", "D", "c", "cookie-jar", "trace", "dump-header"]
-  const options = optionsOf(texts, [...valued, "d", "data", "H", "header", "F", "T", "u", "X", "b", "A", "e"])
+  const options = optionsOf(texts, FileOptions.valuedOf(invocation.name))
   return [
     ...options.given.flatMap(([name, value]) =>
       valued.includes(name) && value !== null ? [touch("write")(value)] : []
@@ -208,10 +177,30 @@ const downloads = (invocation: Invocation): ReadonlyArray<Touch> => {
   ]
 }
 
+/** Commands of git's whose words are messages and names. */
+const gitTalks = /^(commit|tag|config|log|push|remote)$/
+
+const gitMakes = /^(rm|mv|clone|init|worktree|bundle|archive|format-patch|checkout-index)$/
+
 const git = (invocation: Invocation): ReadonlyArray<Touch> => {
-  const options = optionsOf(textsOf(invocation), gitMessage)
+  const texts = textsOf(invocation)
+  const options = optionsOf(texts, gitMessage)
   const [sub = "", ...operands] = options.operands
-  if (sub === "commit" || sub === "tag" || sub === "config" || sub === "log" || sub === "push" || sub === "remote")
+  return [
+    ...FileOptions.written(texts).map(touch("write")),
+    ...texts.flatMap((text) => (text.startsWith("--prefix=") ? [touch("write")(text.slice(9))] : [])),
+    ...(gitTalks.test(sub) ? [] : texts.flatMap(inside).map(touch("read"))),
+    ...ofGit(invocation, options, sub, operands)
+  ]
+}
+
+const ofGit = (
+  invocation: Invocation,
+  options: Options,
+  sub: string,
+  operands: ReadonlyArray<string>
+): ReadonlyArray<Touch> => {
+  if (gitTalks.test(sub))
     return options.given.flatMap(([name, value]) =>
       /^(F|file)$/.test(name) && value !== null ? [touch("read")(value)] : []
     )
@@ -219,7 +208,7 @@ const git = (invocation: Invocation): ReadonlyArray<Touch> => {
     return optionsOf(textsOf(invocation), ["directory"]).given.flatMap(([name, value]) =>
       name === "directory" && value !== null ? [touch("write")(`${value}/.env`), touch("write")(value)] : []
     )
-  return operands.map(touch(sub === "rm" || sub === "mv" || sub === "clone" || sub === "init" ? "write" : "read"))
+  return operands.map(touch(gitMakes.test(sub) ? "write" : "read"))
 }
 
 const finds = (invocation: Invocation): ReadonlyArray<Touch> => {
@@ -242,17 +231,25 @@ const words = (invocation: Invocation): ReadonlyArray<Touch> => {
   const deep = descends(invocation)
   const texts = textsOf(invocation)
   if (isQuery(invocation) || name === "ssh") return none_
-  if (copies.has(name)) return copy(invocation, deep)
-  if (patterns.has(name)) return searches(invocation, deep)
+  // Whatever an option makes of it: a word that names a place is looked at as one.
+  const all = texts.flatMap(inside).map(touch("read"))
+  if (copies.has(name)) return [...all, ...copy(invocation, deep)]
+  if (patterns.has(name)) return [...all, ...searches(invocation, deep)]
   if (name === "git") return git(invocation)
   if (name === "find" || name === "gfind") return finds(invocation)
-  if (name === "curl" || name === "wget") return downloads(invocation)
+  if (name === "curl" || name === "wget") return [...all, ...downloads(invocation)]
   if (talks.has(name)) return none_
   if (name === "dd")
     return texts.map((text) => touch(text.startsWith("of=") ? "write" : "read")(text.slice(text.indexOf("=") + 1)))
   const { operands } = optionsOf(texts)
   if (writers.has(name)) return operands.map(touch("write", name === "rm"))
-  if (names.has(name)) return operands.map(touch("name"))
+  if (names.has(name))
+    return [
+      ...operands.map(touch("name")),
+      ...texts.flatMap((text) =>
+        /^--[\w-]*from=/.test(text) ? [touch("read")(text.slice(text.indexOf("=") + 1))] : []
+      )
+    ]
   if (name === "sort") {
     const { given } = optionsOf(texts, ["o", "output", "k", "t", "T"])
     return [
@@ -278,8 +275,18 @@ const words = (invocation: Invocation): ReadonlyArray<Touch> => {
       ...texts.flatMap(inside).map(touch("read", deep))
     ]
   }
-  return texts.flatMap(inside).map(touch("read", deep))
+  return [
+    ...texts.flatMap(inside).map(touch("read", deep || serves(invocation))),
+    ...FileOptions.written(texts).map(touch("write")),
+    ...(name === "xxd" && texts.includes("-r") ? texts.slice(-1).map(touch("write")) : [])
+  ]
 }
+
+/** Does it offer a folder to the network? */
+const serves = ({ args, name }: Invocation): boolean =>
+  /^python[\d.]*$/.test(name)
+    ? args.some(({ text }) => text === "http.server" || text === "SimpleHTTPServer")
+    : (name === "php" && args.some(({ text }) => text === "-S")) || /^(?:http-server|serve|live-server)$/.test(name)
 
 const none_: ReadonlyArray<Touch> = []
 
@@ -357,7 +364,9 @@ const secretWords =
 const collected = (invocation: Invocation, source: string): ReadonlyArray<Finding> => {
   if (!readers.test(invocation.name) || !secretWords.test(source)) return none
   const found = invocation.args.some(
-    ({ hidden, text }) => text === Marked.unknown && hidden === "comes from another command's output"
+    ({ hidden, text }) =>
+      text === Marked.unknown &&
+      (hidden === "comes from another command's output" || (hidden !== null && /\bread\b/.test(source)))
   )
   return found || invocation.moreOperands
     ? asks("hidden-path", `which files \`${invocation.name}\` would touch is not known before it runs`)
@@ -370,6 +379,8 @@ export const of = (invocation: Invocation, homes: Homes, source: string): Touche
   const findings: Array<Finding> = []
   const kinds = places(homes)
   findings.push(...collected(invocation, source))
+  if (programsOf(invocation).some(({ hides }) => hides))
+    findings.push(...asks("hidden-path", `which file \`${invocation.name}\` would write is not known before it runs`))
   for (const touched of [...words(invocation), ...opened(invocation)]) {
     if (touched.text === "") continue
     const text = touched.text.startsWith("~/")
@@ -379,7 +390,10 @@ export const of = (invocation: Invocation, homes: Homes, source: string): Touche
         : touched.text
     const file = absolute(text, invocation.directory)
     if (file === null || !Marked.isKnown(file)) findings.push(...unclear({ ...touched, text }, file, kinds))
-    else uses.push({ file, written: Marked.show(touched.text), access: touched.access, descends: touched.descends })
+    else {
+      const raw = text.startsWith("/") ? text : `${invocation.directory ?? ""}/${text}`
+      uses.push({ file, raw, written: Marked.show(touched.text), access: touched.access, descends: touched.descends })
+    }
     if (
       touched.access === "write" &&
       /(^|\/)config\.ya?ml$/.test(text) &&

@@ -121,6 +121,14 @@ const kubectl: Rule = (invocation) => {
     : none
 }
 
+/** What runs, or is kept, on rented machines. */
+const rented =
+  (destroys: RegExp): Rule =>
+  (invocation) =>
+    destroys.test(textsOf(invocation).map(Marked.show).join(" "))
+      ? asks("cloud-resources", "removes what runs or is kept in a cloud")
+      : none
+
 const elevates: Rule = (invocation) => {
   const texts = textsOf(invocation)
   if (texts.length === 1 && /^--(help|version)$/.test(texts[0] ?? "")) return none
@@ -274,6 +282,17 @@ export const rules: { readonly [name: string]: Rule } = {
     /^(uninstall|delete|del|rollback)$/.test(first(invocation))
       ? asks("container", "removes what runs in a cluster")
       : none,
+  terraform: rented(/(?:^|\s)(?:destroy|-destroy|state rm|workspace delete)\b/),
+  tofu: rented(/(?:^|\s)(?:destroy|-destroy|state rm|workspace delete)\b/),
+  pulumi: rented(/(?:^|\s)(?:destroy|down|stack rm|state delete)\b/),
+  aws: rented(/(?:^|\s)(?:s3 (?:rb|rm|mv)|s3 sync .*--delete|(?:delete|terminate|deregister|purge|remove)-)/),
+  gcloud: rented(/(?:^|\s)delete(?:\s|$)/),
+  gsutil: rented(/(?:^|\s)(?:rm|rb)(?:\s|$)/),
+  az: rented(/(?:^|\s)(?:delete|purge)(?:\s|$)/),
+  doctl: rented(/(?:^|\s)(?:delete|rm|destroy)(?:\s|$)/),
+  fly: rented(/(?:^|\s)destroy(?:\s|$)/),
+  flyctl: rented(/(?:^|\s)destroy(?:\s|$)/),
+  heroku: rented(/destroy/),
   sudo: elevates,
   doas: elevates,
   pkexec: elevates,

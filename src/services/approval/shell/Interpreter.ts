@@ -48,6 +48,8 @@ export class Interpreter {
   /** Functions and aliases that are being looked at: what they call again is known already. */
   readonly #active = new Set<string>()
   #directory: string | null
+  /** What `set -- …` made of `$1` and the others. */
+  #positional: ReadonlyArray<string> | null = null
   #programs: Set<string> | null = null
   #commands = 0
   #words = 0
@@ -192,7 +194,7 @@ export class Interpreter {
       directory: this.#directory,
       valuesOf: (name) => (name === except ? (this.#values.get(name) ?? null) : this.#valuesOf(name)),
       outputOf: (script, reads) => this.#output(script, reads ?? false),
-      argumentsOf: positional
+      argumentsOf: positional ?? this.#positional
     }
   }
 
@@ -361,6 +363,11 @@ export class Interpreter {
     this.#follow(invocation, context)
     this.#changeDirectory(invocation)
     if (name === "alias") this.#define(args)
+    if (name === "set") {
+      const texts = args.map(({ text }) => text)
+      const from = texts.indexOf("--") + 1 || texts.findIndex((text) => !/^[-+]/.test(text))
+      if (from >= 0 && from < texts.length) this.#positional = texts.slice(from)
+    }
     if (this.#active.has(program)) return
     this.#active.add(program)
     for (const script of program.includes("/") ? [] : (this.#functions.get(program) ?? []))

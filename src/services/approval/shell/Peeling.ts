@@ -260,6 +260,28 @@ const byFd = (args: ReadonlyArray<Argument>): ReadonlyArray<Peeled> => {
     : [{ _tag: "Command", argv: args.slice(at + 1), assignments: [], moreOperands: true }]
 }
 
+/** What a terminal program is told to run: text that a shell reads, and the words from wherever a command may begin. */
+const inTerminal = (args: ReadonlyArray<Argument>): ReadonlyArray<Peeled> => {
+  const words = args.map((argument) =>
+    /^(?:Space|C-m|Enter)$/.test(argument.text) ? { ...argument, text: " " } : argument
+  )
+  const typed = words[0]?.text.startsWith("send") === true ? [joined(words.slice(1))] : []
+  return [
+    ...typed,
+    ...args
+      .filter((argument) => /\s/.test(argument.text))
+      .map((argument): Peeled => ({ _tag: "Script", text: knownText(argument.text), args: [] })),
+    ...args.flatMap((argument, at): ReadonlyArray<Peeled> =>
+      at < mostStarts && !argument.text.startsWith("-")
+        ? [{ _tag: "Command", argv: args.slice(at), assignments: [], moreOperands: false }]
+        : []
+    )
+  ]
+}
+
+/** Words before which a terminal program's own options end. */
+const mostStarts = 8
+
 const joiningOperands = (args: ReadonlyArray<Argument>): ReadonlyArray<Peeled> =>
   args.length === 0 ? [] : [joined(args)]
 
@@ -288,9 +310,10 @@ export const peel = (invocation: Invocation): ReadonlyArray<Peeled> => {
         : joiningOperands(args.slice(args[0]?.text === "--" ? 1 : 0).slice(0, 1))
     case "tmux":
     case "screen":
-      return args
-        .filter((argument) => /\s/.test(argument.text))
-        .map((argument) => ({ _tag: "Script", text: knownText(argument.text), args: [] }))
+    case "zellij":
+    case "dtach":
+    case "abduco":
+      return inTerminal(args)
     case "find":
     case "gfind":
       return byFind(args)
