@@ -45,6 +45,7 @@ const values = {
   list: "[]",
   nothing: "null",
   tagged: '{"_tag":"Nonsense","job":[]}',
+  textless: '{"_tag":{"toString":null},"kind":{"toString":null},"platform":{"_tag":{"toString":1}}}',
   halfway: '{"a":',
   deep: "[".repeat(100_000) + "]".repeat(100_000),
   huge: "x".repeat(2_000_000),

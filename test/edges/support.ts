@@ -2,8 +2,11 @@
 import { Cause, Effect, Exit, FastCheck } from "effect"
 import process from "node:process"
 
+/** A counterexample is printed too, and its printer calls itself for each level. */
 const nested = (depth: number, open: string, close: string): unknown =>
-  JSON.parse(open.repeat(depth) + close.repeat(depth))
+  Object.defineProperty(JSON.parse(open.repeat(depth) + close.repeat(depth)), FastCheck.toStringMethod, {
+    value: () => `nested(${depth}, ${open}, ${close})`
+  })
 
 /** Nothing that anybody meant to send. */
 export const odd: FastCheck.Arbitrary<unknown> = FastCheck.oneof(

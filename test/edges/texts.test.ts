@@ -1,6 +1,6 @@
 /** What comes from outside as a text or a document: understood, or refused with a word, and never more work than it is worth. */
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Either, FastCheck, Schema } from "effect"
+import { Deferred, Effect, Either, FastCheck } from "effect"
 import { Exchange } from "../../src/layers/mcp/Exchange.js"
 import * as Intent from "../../src/layers/models/offline/Intent.js"
 import * as When from "../../src/layers/models/offline/When.js"
@@ -440,7 +440,7 @@ describe("what a server outside says", () => {
     },
     ({ result }) =>
       fine(() => {
-        const decoded = Schema.decodeUnknownEither(McpMessage.CallResult)(result)
+        const decoded = Misfit.decoder(McpMessage.CallResult)(result)
         assert.isString(Either.isRight(decoded) ? McpMessage.textOf(decoded.right) : Misfit.text(decoded.left))
       }),
     runs(50)

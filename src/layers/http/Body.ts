@@ -64,10 +64,10 @@ const parse = (text: string): Effect.Effect<unknown, ApiError> =>
     try: (): unknown => (text === "" ? {} : JSON.parse(text)),
     catch: (error) => wrong(error instanceof Error ? error.message : "it cannot be parsed")
   }).pipe(
-    Effect.filterOrFail(
-      (value) => !Nesting.isTooDeep(value),
-      () => wrong(`it is nested more than ${Nesting.deepest} deep`)
-    )
+    Effect.flatMap((value) => {
+      const problem = Nesting.problemOf(value)
+      return problem === null ? Effect.succeed(value) : Effect.fail(wrong(problem))
+    })
   )
 
 /** The same request, its body read by the rules of this module when a handler asks for it. */

@@ -1,5 +1,5 @@
 /** The questions that are open with one server, and who waits for which answer. */
-import { Deferred, Effect, Either, FiberId, Schema } from "effect"
+import { Deferred, Effect, Either, FiberId, type Schema } from "effect"
 import { McpFailed } from "../../services/mcp/McpServers.js"
 import * as Misfit from "../../services/operation/Misfit.js"
 import * as Message from "../../services/mcp/Message.js"
@@ -12,7 +12,7 @@ export interface Wire {
   readonly answersWithin: boolean
 }
 
-const readLine = Schema.decodeUnknownEither(Message.Line)
+const readLine = Misfit.decoder(Message.Line)
 /** To tell a server that its answer is not waited for any more. */
 const cancelMillis = 1_000
 /** Lines that are no messages, such as a server's log on stdout, until it is not believed to be one. */
@@ -103,7 +103,7 @@ export class Exchange {
         Effect.onExit((exit) => (exit._tag === "Success" ? Effect.void : cancel)),
         Effect.ensuring(Effect.sync(() => this.#open.delete(id))),
         Effect.flatMap((found) =>
-          Effect.mapError(Schema.decodeUnknown(result)(found), (error) =>
+          Effect.mapError(Misfit.decoder(result)(found), (error) =>
             this.failed(`answered what is not understood: ${Misfit.text(error)}`)
           )
         )

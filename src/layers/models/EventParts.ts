@@ -107,6 +107,8 @@ export const parts = <Event>(options: {
               onSome: (error) => Effect.flatMap(clientError(origin, request, error), (e) => Effect.fail(Option.some(e)))
             })
           ),
+          // Their decoders throw at an event that has no text where its type should stand.
+          Effect.catchAllDefect(() => certain("malformed_stream", "an event that cannot be read")),
           Effect.timeoutTo({
             duration: wait,
             onSuccess: Effect.succeed,

@@ -18,7 +18,7 @@ type Failure = SqlError.SqlError | ParseResult.ParseError
 export const whole = <A, I>(
   schema: Schema.Schema<A, I>
 ): ((query: Query) => Effect.Effect<ReadonlyArray<A>, Failure>) => {
-  const decode = Schema.decodeUnknown(Schema.Array(schema))
+  const decode = Misfit.decoder(Schema.Array(schema))
   return (query) => Effect.flatMap(query, decode)
 }
 
@@ -37,8 +37,8 @@ interface Parted<A> {
 export const parted = <A, I>(
   schema: Schema.Schema<A, I>
 ): ((query: Query) => Effect.Effect<Parted<A>, SqlError.SqlError>) => {
-  const decodeAll = Schema.decodeUnknownEither(Schema.Array(schema))
-  const decode = Schema.decodeUnknownEither(schema)
+  const decodeAll = Misfit.decoder(Schema.Array(schema))
+  const decode = Misfit.decoder(schema)
   return (query) =>
     Effect.map(query, (found): Parted<A> => {
       const together = decodeAll(found)
@@ -89,7 +89,7 @@ export const all = <A, I>(
 
 /** Decodes the first row of a query; null when there is none. */
 export const first = <A, I>(schema: Schema.Schema<A, I>): ((query: Query) => Effect.Effect<A | null, Failure>) => {
-  const decode = Schema.decodeUnknown(schema)
+  const decode = Misfit.decoder(schema)
   return (query) => Effect.flatMap(query, ([row]) => (row === undefined ? Effect.succeed(null) : decode(row)))
 }
 

@@ -5,7 +5,7 @@ import * as Misfit from "../../services/operation/Misfit.js"
 import { Transaction } from "../../services/state/Database.js"
 import * as Rows from "./Rows.js"
 
-const decode = Schema.decodeUnknown(Schedule.Stored)
+const decode = Misfit.decoder(Schedule.Stored)
 const encode = Schema.encode(Schedule.Stored)
 const one = Rows.first(Schema.Struct({ id: Schema.Number }))
 const text = Rows.first(Schema.Struct({ rule: Schema.Unknown }))

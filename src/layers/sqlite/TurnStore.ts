@@ -11,7 +11,7 @@ import * as Rows from "./Rows.js"
 import { codeOf, detailOf } from "./SqliteFailure.js"
 
 const Json = Schema.parseJson()
-const decodeTurn = Schema.decodeUnknown(Turn.Turn)
+const decodeTurn = Misfit.decoder(Turn.Turn)
 
 /** A capability that was never declared is null, which `Flag` is not. */
 const Row = Schema.Struct({

@@ -7,6 +7,7 @@ import { Effect, Either, Schema, type Scope } from "effect"
 import * as http from "node:http"
 import * as https from "node:https"
 import type { Readable } from "node:stream"
+import * as Misfit from "../../services/operation/Misfit.js"
 
 /** A call that has no answer of the Bot API. `sent`: its bytes may have arrived. */
 export class TransportFailure extends Schema.TaggedError<TransportFailure>()("TransportFailure", {
@@ -30,7 +31,7 @@ const Answer = Schema.parseJson(
     })
   )
 )
-const decodeAnswer = Schema.decodeUnknownEither(Answer)
+const decodeAnswer = Misfit.decoder(Answer)
 
 /** The part of a `RequestInit` that grammy's client fills in: JSON as a text, files as a stream of multipart form data. */
 export interface Outgoing {

@@ -147,8 +147,8 @@ const Envelope = Schema.Struct({
   callback_query: Schema.optional(Schema.Unknown)
 })
 const decodeEnvelope = Schema.decodeUnknownOption(Envelope)
-const decodeMessage = Schema.decodeUnknownEither(Message)
-const decodeCallback = Schema.decodeUnknownEither(CallbackQuery)
+const decodeMessage = Misfit.decoder(Message)
+const decodeCallback = Misfit.decoder(CallbackQuery)
 
 /** Null when it has no update id: nothing to confirm and nothing to read. */
 export const decode = (input: unknown): Update | null => {

@@ -1,4 +1,5 @@
 import { Effect, JSONSchema, type ParseResult, Schema } from "effect"
+import * as Misfit from "../operation/Misfit.js"
 import type { CurrentTurn } from "../../fibers/Turn.js"
 import type { ToolDefinition } from "./ModelRoute.js"
 
@@ -104,7 +105,7 @@ export const make = <A, I, R, B = string>(options: {
   readonly preview?: (args: A) => string
   readonly handler: (args: A, context: CallContext) => Effect.Effect<B, ToolFailure, R>
 }): Tool<Exclude<R, CurrentTurn>> => {
-  const decode = Schema.decodeUnknown(Schema.parseJson(options.parameters), {
+  const decode = Misfit.decoder(Schema.parseJson(options.parameters), {
     errors: "all",
     onExcessProperty: "error"
   })

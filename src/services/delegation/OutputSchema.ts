@@ -53,7 +53,7 @@ const outputSchema: Schema.Schema<OutputSchema> = Schema.Struct({
   $schema: some(Schema.String)
 })
 
-const decode = Schema.decodeUnknownEither(outputSchema, { onExcessProperty: "error" })
+const decode = Misfit.decoder(outputSchema, { onExcessProperty: "error" })
 
 const deepest = 32
 

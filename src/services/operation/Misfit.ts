@@ -3,7 +3,7 @@
  * there, and end in a stack overflow where that is nested deeply enough: so nothing that comes from outside is told in
  * them. Pure.
  */
-import { ParseResult } from "effect"
+import { Either, ParseResult, Schema, type SchemaAST } from "effect"
 
 export interface Issue {
   /** Keys from the outside in; empty for the whole. */
@@ -43,6 +43,25 @@ export const line = ({ path, problem }: Issue): string => (path === "" ? problem
 
 /** All of it in one line. */
 export const text = (error: ParseResult.ParseError): string => shortened(issues(error).map(line).join("; "))
+
+/**
+ * Decodes whatever comes. A Schema that tells its members apart by a field asks what stands there for its text, and an
+ * object with a key `toString` has none: that is a throw of the Schema's, and here a value that does not fit.
+ */
+export const decoder = <A, I>(
+  schema: Schema.Schema<A, I>,
+  options?: SchemaAST.ParseOptions
+): ((input: unknown) => Either.Either<A, ParseResult.ParseError>) => {
+  const decode = Schema.decodeUnknownEither(schema, options)
+  return (input) => {
+    try {
+      return decode(input)
+    } catch {
+      const issue = new ParseResult.Type(schema.ast, undefined, "nothing that could be read")
+      return Either.left(new ParseResult.ParseError({ issue }))
+    }
+  }
+}
 
 /** What was expected and what stood there, without where. */
 export const innermost = (error: ParseResult.ParseError): string =>

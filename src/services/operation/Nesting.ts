@@ -15,6 +15,18 @@ export const isTooDeep = (value: unknown, limit = deepest): boolean => {
   return false
 }
 
+/** Why a value would end what reads it by its members: how deep it is, or an object in it that has no text. */
+export const problemOf = (value: unknown): string | null => {
+  if (isTooDeep(value)) return `it is nested more than ${deepest} deep`
+  const pending: Array<unknown> = [value]
+  for (let here = pending.pop(); here !== undefined; here = pending.pop()) {
+    if (typeof here !== "object" || here === null) continue
+    if (Object.hasOwn(here, "toString")) return 'it has a key "toString"'
+    for (const inner of Object.values(here)) pending.push(inner)
+  }
+  return null
+}
+
 /** As JSON; what is too deep for that as a word about it. */
 export const json = (value: unknown): string =>
   isTooDeep(value) ? '"(nested too deeply)"' : (JSON.stringify(value) ?? "null")

@@ -25,7 +25,7 @@ const Line = Schema.parseJson(Schema.Union(SessionLine, MessageLine))
 
 const encodeSession = Schema.encodeSync(SessionLine)
 const encodeMessage = Schema.encodeSync(MessageLine)
-const decodeLine = Schema.decodeUnknownEither(Line)
+const decodeLine = Misfit.decoder(Line)
 
 const heading = (role: ArchivedMessage["role"], at: number, tool: string | null): string => {
   const names = { user: "Person", assistant: "Agent", tool: `Tool ${tool ?? ""}`.trim(), summary: "Summary" }

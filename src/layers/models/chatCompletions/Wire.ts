@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import type { ModelRequest, TokenUsage } from "../../../services/agent/ModelRoute.js"
 import type { Message } from "../../../services/session/Transcript.js"
+import * as Misfit from "../../../services/operation/Misfit.js"
 import * as Effort from "../Effort.js"
 import * as Pictures from "../Pictures.js"
 import { wireArgumentText, wireId, wireName } from "../WireCall.js"
@@ -40,7 +41,7 @@ export const Answer = Schema.Struct({
 })
 export type Answer = typeof Answer.Type
 
-export const decodeAnswer = Schema.decodeUnknownEither(Answer)
+export const decodeAnswer = Misfit.decoder(Answer)
 
 const Usage = Schema.Struct({
   prompt_tokens: nullish(Schema.Number),

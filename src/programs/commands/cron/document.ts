@@ -59,7 +59,7 @@ const parsed = (file: string, text: string) =>
       },
       catch: (error) => failed(`${file}: ${error instanceof Error ? error.message : String(error)}`)
     })
-    return yield* Schema.decodeUnknown(JobExport.JobDocument)(value).pipe(
+    return yield* Misfit.decoder(JobExport.JobDocument)(value).pipe(
       Effect.mapError((error) =>
         failed(
           Misfit.issues(error)

@@ -1,4 +1,5 @@
-import { Either, type ParseResult, Schema } from "effect"
+import { Either, type ParseResult, type Schema } from "effect"
+import * as Misfit from "../Misfit.js"
 
 /** One setting: where it stands, what it takes, what is used without it. */
 export interface ConfigKey<out A = unknown> {
@@ -26,7 +27,7 @@ export const key = <A, I>(options: {
   readonly doc: string
   readonly example?: string
 }): ConfigKey<A> => {
-  const decode = Schema.decodeUnknownEither(options.schema)
+  const decode = Misfit.decoder(options.schema)
   return {
     path: options.path,
     env: options.env ?? null,
