@@ -1,4 +1,5 @@
 /** The built command on homes where no gateway runs: each command once right and once wrong. */
+import Sqlite from "better-sqlite3"
 import { Effect, Schema } from "effect"
 import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import * as http from "node:http"
@@ -222,7 +223,16 @@ describe("looking things up", () => {
     expect(shown.stdout).toContain("hello")
     expect(await run(["deliveries", "show", "dlv_none", "--home", directory])).toMatchObject({ code: 1, stdout: "" })
 
-    expect((await send("--list")).stdout).toContain("telegram:42")
+    expect(await send("--list")).toMatchObject({ stdout: expect.stringContaining("telegram:42"), stderr: "" })
+    const database = new Sqlite(path.join(directory, "state.db"))
+    const meet = database.prepare(
+      "INSERT INTO channels (platform, chat_id, thread_id, name, type, last_seen_at) VALUES ('telegram', ?, '', NULL, 'dm', ?)"
+    )
+    database.transaction(() => Array.from({ length: 600 }, (_, n) => meet.run(String(1_000 + n), n)))()
+    database.close()
+    const many = await send("--list", "--json")
+    expect(many.stderr).toContain("At most the newest 500 chats are shown")
+    expect(json(many, Schema.Array(Schema.Struct({ target: Schema.String }))).length).toBeLessThan(510)
     const unknown = await send("--to", "pigeon:7", "hello")
     expect(unknown).toMatchObject({ code: 1, stdout: "" })
     expect(unknown.stderr).toContain("pigeon")

@@ -1,11 +1,8 @@
 /** A message that somebody sends by hand, and the places to pick from: the same over the API and without a gateway. */
 import { Effect } from "effect"
-import { ChannelDirectory } from "../../services/adapter/ChannelDirectory.js"
-import { deliveryView, type SendResult, type TargetView, targetViews } from "../../services/api/Deliveries.js"
-import * as Deliver from "../../services/delivery/Deliver.js"
+import { deliveryView, type SendResult, targetViews } from "../../services/api/Deliveries.js"
 import { type Delivered, Delivery } from "../../services/delivery/Delivery.js"
-import { HomeChannels } from "../../services/delivery/HomeChannels.js"
-import { offeredChats, TargetResolver } from "../../services/delivery/TargetResolver.js"
+import { TargetResolver } from "../../services/delivery/TargetResolver.js"
 import { Ids } from "../../services/operation/Ids.js"
 
 /** As the API answers it; null where nothing was there to send. */
@@ -18,8 +15,6 @@ const resultOf = ({ deliveries, left, ok, problem }: Delivered): typeof SendResu
 export const make = Effect.gen(function* () {
   const resolver = yield* TargetResolver
   const delivery = yield* Delivery
-  const directory = yield* ChannelDirectory
-  const homes = yield* HomeChannels
   const ids = yield* Ids
 
   return {
@@ -45,19 +40,6 @@ export const make = Effect.gen(function* () {
         )
       ),
     /** Home channels, the chats that this home has met, and its Bot Chat where there is one. */
-    targets: Effect.gen(function* () {
-      const offered = yield* resolver.choices
-      const botChat = offered
-        .filter(({ platform }) => platform === Deliver.botChat)
-        .map(({ home, name, platform, target }): TargetView => ({
-          target,
-          platform,
-          chatId: platform,
-          threadId: null,
-          name,
-          home
-        }))
-      return [...targetViews(yield* homes.all, yield* directory.list(null, offeredChats)), ...botChat]
-    })
+    targets: Effect.map(resolver.choices, targetViews)
   }
 })

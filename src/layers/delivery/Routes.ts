@@ -136,6 +136,7 @@ export const make = (
   return {
     adapterOf,
     connected,
+    connectedHomes,
     homeOf,
     /** See `TargetResolver.route`. */
     route: (deliver: string | ReadonlyArray<string> | null, from: Address | null): Effect.Effect<Route, StateError> =>

@@ -6,11 +6,12 @@ import { environmentNames } from "../../fibers/SessionIdentity.js"
 import * as Turn from "../../fibers/Turn.js"
 import type { Adapter } from "../../services/adapter/Adapter.js"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
-import { ChannelDirectory, type KnownChat } from "../../services/adapter/ChannelDirectory.js"
+import { ChannelDirectory } from "../../services/adapter/ChannelDirectory.js"
 import * as Deliver from "../../services/delivery/Deliver.js"
 import { HomeChannels, settingOf } from "../../services/delivery/HomeChannels.js"
 import * as Target from "../../services/delivery/Target.js"
 import {
+  type Choice,
   InTurnUnresolvable,
   NoHomeChannel,
   offeredChats,
@@ -29,8 +30,13 @@ interface Origin {
 /** Chats whose tripwire has been logged; more are not told apart. */
 const toldCapacity = 1_000
 
-const isHome = (home: Address | undefined, chat: KnownChat): boolean =>
-  home !== undefined && home.chatId === chat.chatId && home.threadId === chat.threadId
+const botChatChoice: Choice = {
+  target: Deliver.botChat,
+  name: "Bot Chat",
+  platform: Deliver.botChat,
+  place: { chatId: Deliver.botChat, threadId: null },
+  home: false
+}
 
 /** The live session of this fiber, by the reader rule: what is bound, else what the process was started with. */
 const liveOrigin: Effect.Effect<Origin | null, never, AmbientEnvironment> = Effect.gen(function* () {
@@ -165,20 +171,24 @@ const make = Effect.gen(function* () {
 
   const choices = Effect.gen(function* () {
     const platforms = yield* known
-    const homeOf = new Map((yield* homes.all).map((home) => [home.platform, home]))
     const connected = platforms.filter((platform) => platform !== Deliver.botChat)
+    const homesHere = yield* routes.connectedHomes
     const chats = yield* directory.list(connected, offeredChats)
+    const names = new Map(chats.map((chat) => [Target.write(chat), chat.name]))
+    const homeTargets = new Set(homesHere.map(Target.write))
+    const choice = (chat: Target.Place & { readonly platform: string }, home: boolean): Choice => {
+      const { chatId, platform, threadId } = chat
+      const target = Target.write(chat)
+      return { target, name: names.get(target) ?? null, platform, place: { chatId, threadId }, home }
+    }
     return [
-      ...connected.map((platform) => ({ target: platform, name: platform, platform, home: homeOf.has(platform) })),
-      ...chats.map((chat) => ({
-        target: Target.write(chat),
-        name: chat.name ?? chat.chatId,
-        platform: chat.platform,
-        home: isHome(homeOf.get(chat.platform), chat)
-      })),
-      ...(platforms.includes(Deliver.botChat)
-        ? [{ target: Deliver.botChat, name: "Bot Chat", platform: Deliver.botChat, home: false }]
-        : [])
+      ...connected.map((platform): Choice => {
+        const home = homesHere.some((at) => at.platform === platform)
+        return { target: platform, name: platform, platform, place: null, home }
+      }),
+      ...homesHere.map((home) => choice(home, true)),
+      ...chats.filter((chat) => !homeTargets.has(Target.write(chat))).map((chat) => choice(chat, false)),
+      ...(platforms.includes(Deliver.botChat) ? [botChatChoice] : [])
     ]
   })
 

@@ -6,10 +6,11 @@ import * as NodeStream from "@effect/platform-node/NodeStream"
 import process from "node:process"
 import { TargetView } from "../../services/api/Deliveries.js"
 import { isBlank } from "../../services/delivery/Visible.js"
+import { offeredChats } from "../../services/delivery/TargetResolver.js"
 import { Desk } from "../../services/operation/Desk.js"
 import { desk } from "./desk.js"
 import { failed, usage } from "./failure.js"
-import { answer, table } from "./output.js"
+import { answer, note, table } from "./output.js"
 import { outcome } from "./sent.js"
 
 /** As much as the API takes. */
@@ -22,13 +23,16 @@ const stdin = NodeStream.toString(() => process.stdin, {
 
 const list = Effect.gen(function* () {
   const { deliveries } = yield* Desk
-  yield* answer(Schema.Array(TargetView), yield* deliveries.targets, (rows) =>
+  const targets = yield* deliveries.targets
+  yield* answer(Schema.Array(TargetView), targets, (rows) =>
     table(
       ["target", "name", ""],
       rows.map((row) => [row.target, row.name, row.home ? "home" : ""]),
       "No chats are known yet: say /sethome in one, or set a home channel."
     )
   )
+  if (targets.length >= offeredChats)
+    yield* note(`At most the newest ${offeredChats} chats are shown; an older one is found by its id or its name.`)
 })
 
 const send = (target: string, text: string) =>

@@ -3,10 +3,9 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { Schema } from "effect"
-import type { Address } from "../../fibers/DeliveryOrigin.js"
-import type { KnownChat } from "../adapter/ChannelDirectory.js"
 import { Story } from "../delivery/Explain.js"
 import { MediaKind } from "../delivery/Media.js"
+import type { Choice } from "../delivery/TargetResolver.js"
 import { CauseKind, type DeliveryRow, DeliveryState, Via } from "../delivery/Outbox.js"
 import { Instant } from "../operation/Instant.js"
 import { BadGateway, Conflict, Forbidden, NotFound } from "./ApiError.js"
@@ -109,32 +108,11 @@ export const TargetView = Schema.Struct({
 }).annotations({ identifier: "Target" })
 export type TargetView = typeof TargetView.Type
 
-type Place = Pick<Address, "platform" | "chatId" | "threadId">
-
-const targetOf = ({ platform, chatId, threadId }: Place): string =>
-  threadId === null ? `${platform}:${chatId}` : `${platform}:${chatId}:${threadId}`
-
-const targetView = (place: Place, name: string | null, home: boolean): TargetView => ({
-  target: targetOf(place),
-  platform: place.platform,
-  chatId: place.chatId,
-  threadId: place.threadId,
-  name,
-  home
-})
-
-/** The home channels, then the other chats that this home has met. */
-export const targetViews = (
-  homes: ReadonlyArray<Address>,
-  known: ReadonlyArray<KnownChat>
-): ReadonlyArray<TargetView> => {
-  const names = new Map(known.map((chat) => [targetOf(chat), chat.name]))
-  const isHome = new Set(homes.map(targetOf))
-  return [
-    ...homes.map((home) => targetView(home, names.get(targetOf(home)) ?? null, true)),
-    ...known.filter((chat) => !isHome.has(targetOf(chat))).map((chat) => targetView(chat, chat.name, false))
-  ]
-}
+/** A place that a person may pick, once it is one: a platform alone names none. */
+export const targetViews = (choices: ReadonlyArray<Choice>): ReadonlyArray<TargetView> =>
+  choices.flatMap(({ home, name, place, platform, target }) =>
+    place === null ? [] : [{ target, platform, chatId: place.chatId, threadId: place.threadId, name, home }]
+  )
 
 /** The outbox, and messages out. */
 export const Deliveries = HttpApiGroup.make("deliveries")

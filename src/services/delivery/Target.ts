@@ -105,7 +105,7 @@ export const bare = (text: string): string => folded(text).replace(/^[#@]\s*/, "
 
 const placeOf = (chat: KnownChat): Place => ({ chatId: chat.chatId, threadId: chat.threadId })
 
-const idOf = (chat: KnownChat): string => (chat.threadId === null ? chat.chatId : `${chat.chatId}:${chat.threadId}`)
+const idOf = (chat: Place): string => (chat.threadId === null ? chat.chatId : `${chat.chatId}:${chat.threadId}`)
 
 /** One place, if these are one: a chat stands for its threads when it is among them, or when they all bear its name. */
 const only = (chats: ReadonlyArray<KnownChat>): Found => {
@@ -152,7 +152,7 @@ export const find = (reference: string, chats: ReadonlyArray<KnownChat>): Found 
 }
 
 /** How to write a known chat as a target. */
-export const write = (chat: KnownChat): string => `${chat.platform}:${idOf(chat)}`
+export const write = (chat: Place & { readonly platform: string }): string => `${chat.platform}:${idOf(chat)}`
 
 /** What a session key says of its chat (gateway.md 2.2); null when it names none. A suffix that may be a thread or a participant is left out. */
 export const ofSessionKey = (key: string): (Place & { readonly platform: string }) | null => {

@@ -2,11 +2,13 @@ import { Context, type Effect, Schema } from "effect"
 import type { Address } from "../../fibers/DeliveryOrigin.js"
 import type { StateError } from "../state/StateError.js"
 
-/** Chats offered to pick from; who looks for an older one names it. */
-export const offeredChats = 500
 import type { Routed } from "./Deliver.js"
 import type { Via } from "./Outbox.js"
+import type { Place } from "./Target.js"
 import { shortened } from "../operation/Shortened.js"
+
+/** Chats offered to pick from; who looks for an older one names it. */
+export const offeredChats = 500
 
 /** No such platform, or it is not connected here. */
 export class UnknownPlatform extends Schema.TaggedError<UnknownPlatform>()("UnknownPlatform", {
@@ -73,8 +75,10 @@ export interface Route {
 export interface Choice {
   /** As it is written in `deliver`. */
   readonly target: string
-  readonly name: string
+  readonly name: string | null
   readonly platform: string
+  /** Null for a platform alone. */
+  readonly place: Place | null
   readonly home: boolean
 }
 
@@ -101,7 +105,7 @@ export class TargetResolver extends Context.Tag("hermes/delivery/TargetResolver"
       deliver: string | ReadonlyArray<string> | null,
       origin: Address | null
     ) => Effect.Effect<Route, StateError>
-    /** What a person may pick from: each connected platform with its home channel, the chats it knows, and the Bot Chat. */
+    /** What a person may pick from: each connected platform, their home channels, the newest {@link offeredChats} chats that they know, and the Bot Chat. */
     readonly choices: Effect.Effect<ReadonlyArray<Choice>, StateError>
   }
 >() {}

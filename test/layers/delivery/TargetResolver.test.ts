@@ -162,7 +162,13 @@ const cells: ReadonlyArray<Cell> = [
   ["telegram:-100:1,telegram:-100", null, [["telegram", "-100", null, "explicit"]]],
   ["telegram:7:1", null, [["telegram", "7", "1", "explicit"]]],
   ["telegram:@Foo_bar,telegram:@foo_BAR", null, [["telegram", "@foo_bar", null, "explicit"]]],
-  ["telegram,telegram:@news", null, [["telegram", "@news", null, "explicit"]], [], { homes: [at("telegram", "@News")] }],
+  [
+    "telegram,telegram:@news",
+    null,
+    [["telegram", "@news", null, "explicit"]],
+    [],
+    { homes: [at("telegram", "@News")] }
+  ],
   [
     `discord:${discordThread}:${discordThread},discord:${discordThread},discord:${discordChannel}:${discordThread},discord:plans`,
     null,
@@ -214,7 +220,12 @@ describe("where a job's output goes", () => {
       Effect.gen(function* () {
         const resolver = yield* TargetResolver
         const choices = yield* resolver.choices
-        expect(choices.filter(({ home: isHome }) => isHome).map(({ target }) => target)).toEqual(["slack", "telegram"])
+        expect(choices.filter(({ home: isHome }) => isHome).map(({ target }) => target)).toEqual([
+          "slack",
+          "telegram",
+          "telegram:1:9",
+          "slack:C0000001"
+        ])
         expect(choices.at(-1)).toMatchObject({ target: "bot-chat", name: "Bot Chat" })
         for (const { target, home: isHome } of choices) {
           const { problems } = yield* resolver.route(target, null)
