@@ -264,7 +264,7 @@ const make = Effect.gen(function* () {
         {
           ...verdict,
           status,
-          reason: verdict.reason ?? sent.problem,
+          reason: verdict.reason ?? sent.problem ?? sent.note,
           deliveryError: sent.problem,
           sessionId: trace.sessionId,
           output

@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { Continuation } from "../../services/delivery/Continuation.js"
 import { Delivery, type Delivered } from "../../services/delivery/Delivery.js"
 import type { DeliveryRow } from "../../services/delivery/Outbox.js"
+import * as Target from "../../services/delivery/Target.js"
 import { type Route, TargetResolver } from "../../services/delivery/TargetResolver.js"
 import { Milestone } from "../../services/operation/Milestone.js"
 import type { Job, RunStatus } from "../../services/schedule/Job.js"
@@ -13,6 +14,8 @@ import { addressOf } from "./JobDefinitions.js"
 export interface Outcome {
   readonly status: Extract<RunStatus, "ok" | "delivery_failed" | "delivery_queued" | "unknown">
   readonly problem: string | null
+  /** What arrived in another way than it was addressed, such as beside a topic that is gone. */
+  readonly note: string | null
 }
 
 /** Rows of one message to all targets, to be stored in the transaction that allows them. */
@@ -38,14 +41,18 @@ const hasArrived = ({ deliveries }: Delivered): boolean =>
 /** One target's failure is said and is no other's. */
 const outcomeOf = (results: ReadonlyArray<Delivered>, problems: ReadonlyArray<string>): Outcome => {
   const rows = results.flatMap(({ deliveries }) => deliveries)
+  const changed = rows.flatMap(({ address, reason, state }) =>
+    state === "sent" && reason !== null ? [`${Target.write(address)}: ${reason}`] : []
+  )
+  const note = changed.length === 0 ? null : changed.join("; ")
   const said = [...problems, ...results.flatMap(({ problem }) => (problem === null ? [] : [problem]))].join("; ")
   const problem = said === "" ? null : said
   const isUnsent = results.some(({ deliveries }) => deliveries.length === 0)
   if (problems.length > 0 || isUnsent || rows.some(({ state }) => state === "failed"))
-    return { status: "delivery_failed", problem }
-  if (rows.some(({ state }) => state === "unknown" || state === "sending")) return { status: "unknown", problem }
-  if (rows.some(({ state }) => state === "pending")) return { status: "delivery_queued", problem }
-  return { status: "ok", problem: null }
+    return { status: "delivery_failed", problem, note }
+  if (rows.some(({ state }) => state === "unknown" || state === "sending")) return { status: "unknown", problem, note }
+  if (rows.some(({ state }) => state === "pending")) return { status: "delivery_queued", problem, note }
+  return { status: "ok", problem: null, note }
 }
 
 export const problemsOf = (route: Route): ReadonlyArray<string> =>

@@ -10,7 +10,7 @@ import { offeredChats } from "../../services/delivery/TargetResolver.js"
 import { Desk } from "../../services/operation/Desk.js"
 import { desk } from "./desk.js"
 import { failed, usage } from "./failure.js"
-import { answer, note, table } from "./output.js"
+import { answer, table } from "./output.js"
 import { outcome } from "./sent.js"
 
 /** As much as the API takes. */
@@ -23,16 +23,16 @@ const stdin = NodeStream.toString(() => process.stdin, {
 
 const list = Effect.gen(function* () {
   const { deliveries } = yield* Desk
-  const targets = yield* deliveries.targets
-  yield* answer(Schema.Array(TargetView), targets, (rows) =>
-    table(
+  yield* answer(Schema.Array(TargetView), yield* deliveries.targets, (rows) => [
+    ...table(
       ["target", "name", ""],
       rows.map((row) => [row.target, row.name, row.home ? "home" : ""]),
       "No chats are known yet: say /sethome in one, or set a home channel."
-    )
-  )
-  if (targets.length >= offeredChats)
-    yield* note(`At most the newest ${offeredChats} chats are shown; an older one is found by its id or its name.`)
+    ),
+    ...(rows.length < offeredChats
+      ? []
+      : [`At most the newest ${offeredChats} chats are shown; an older one is found by its id or its name.`])
+  ])
 })
 
 const send = (target: string, text: string) =>

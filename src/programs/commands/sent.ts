@@ -12,7 +12,7 @@ export const outcome = (sent: typeof SendResult.Type) =>
   Effect.gen(function* () {
     yield* answer(Sent, sent, ({ delivery }) => [
       delivery.state === "sent"
-        ? `Sent (${delivery.id}).`
+        ? `Sent (${delivery.id})${delivery.reason === null ? "." : `: ${delivery.reason}`}`
         : `${delivery.state} (${delivery.id})${delivery.reason === null ? "" : `: ${delivery.reason}`}`,
       ...(delivery.state === "pending"
         ? [
@@ -22,7 +22,9 @@ export const outcome = (sent: typeof SendResult.Type) =>
           ]
         : sent.ok && sent.problem !== null
           ? [sent.problem]
-          : [])
+          : delivery.state === "unknown"
+            ? [`\`hermes deliveries retry ${delivery.id}\` sends it once more, marked as a copy.`]
+            : [])
     ])
     if (!sent.ok)
       return yield* failed(
