@@ -272,7 +272,7 @@ const cases: { readonly [command: string]: Case } = {
     right: [() => undelivered(home)],
     says: /pending \(dlv_.*telegram/,
     wrong: ["dlv_none"],
-    complains: /no delivery dlv_none/,
+    complains: /no delivery "dlv_none"/,
     fails: 1
   },
   "sessions delete": { right: [session], says: /Deleted/, wrong: ["nobody"], complains: /nobody/, fails: 1 },

@@ -320,6 +320,12 @@ describe("settings", () => {
   test("the model is shown and set, provider and all", async () => {
     const directory = home("model")
     expect((await run(["model", "--home", directory])).stdout).toContain("offline/")
+    // A name alone would be the built-in assistant's, which has none.
+    const whose = await run(["model", "gpt-5", "--home", directory])
+    expect(whose).toMatchObject({ code: 2, stdout: "" })
+    expect(whose.stderr).toContain('say whose "gpt-5" is')
+    const keyless = await run(["model", "openai/gpt-5", "--home", directory])
+    expect(keyless.stdout).toMatch(/^openai\/gpt-5\nSet OPENAI_API_KEY in the home's \.env/)
     expect(await run(["model", "--provider", "openai-compatible", "qwen3", "--home", directory])).toMatchObject({
       code: 0
     })

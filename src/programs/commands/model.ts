@@ -4,6 +4,8 @@ import * as Options from "@effect/cli/Options"
 import { Effect, Option, Schema } from "effect"
 import { Config } from "../../services/operation/Config.js"
 import { Provider, Settings } from "../../services/operation/Settings.js"
+import * as Backend from "../../layers/models/Backend.js"
+import { usage } from "./failure.js"
 import { settled } from "./settled.js"
 import { answer } from "./output.js"
 
@@ -24,10 +26,25 @@ const current = Effect.provide(
     model: model.model,
     baseUrl: model.baseUrl,
     contextLength: model.contextWindow,
-    fallbacks: fallbacks.map(({ provider, model }) => ({ provider, model }))
+    fallbacks: fallbacks.map(({ provider, model }) => ({ provider, model })),
+    lacking: Backend.missing(model)
   })),
   settled
 )
+
+/** Where the built-in assistant answers, a name says whose it is (`openai/gpt-5`), or an option does: it has no models of its own. */
+const named = (provider: Option.Option<Provider>, name: Option.Option<string>) =>
+  Effect.gen(function* () {
+    const whose = Option.getOrElse(provider, () => null) ?? (yield* current).provider
+    if (Option.isNone(name) || whose !== "offline") return { provider, name }
+    const [, prefix, rest] = /^([a-z-]+)\/(.+)$/.exec(name.value) ?? []
+    const other = providers.find((known) => known === prefix && known !== "offline")
+    if (other === undefined || rest === undefined)
+      return yield* usage(
+        `the built-in assistant has no models: say whose "${name.value}" is, with --provider anthropic, openai or openai-compatible`
+      )
+    return { provider: Option.some(other), name: Option.some(rest) }
+  })
 
 const change = (path: string, value: Option.Option<string>) =>
   Option.isNone(value)
@@ -52,8 +69,9 @@ export const command = Command.make(
     ),
     name: Args.text({ name: "NAME" }).pipe(Args.withDescription("The model to use from now on."), Args.optional)
   },
-  ({ provider, baseUrl, name }) =>
+  ({ baseUrl, ...asked }) =>
     Effect.gen(function* () {
+      const { name, provider } = yield* named(asked.provider, asked.name)
       yield* change("model.provider", provider)
       yield* change("model.base_url", baseUrl)
       yield* change("model.name", name)
@@ -61,9 +79,10 @@ export const command = Command.make(
       yield* answer(Model, yield* current, (now) => [
         `${now.provider}/${now.model}${now.baseUrl === null ? "" : ` at ${now.baseUrl}`}`,
         ...now.fallbacks.map((fallback) => `then ${fallback.provider}/${fallback.model}`),
+        ...(changed && now.lacking !== null ? [now.lacking] : []),
         ...(changed ? ["It counts from the next start of the gateway; HERMES_MODEL* variables win over it."] : []),
         ...(now.provider === "offline" && !changed
-          ? ["That is the built-in offline assistant. `hermes model --provider anthropic NAME` sets a real model."]
+          ? ["That is the built-in offline assistant. `hermes setup` asks for a real one and tries it."]
           : [])
       ])
     })
