@@ -14,7 +14,7 @@ import { version } from "../services/operation/Version.js"
 import { type Ending, endingOf, errorDocument, usage, wordsOf as wordsOfError } from "./commands/failure.js"
 import { commands } from "./commands.js"
 import * as Help from "./commands/help.js"
-import { say, uncoloured } from "./commands/output.js"
+import { plain, say, uncoloured } from "./commands/output.js"
 import { globalsOf, homeOf, Invocation } from "./commands/invocation.js"
 
 type Name = keyof typeof commands
@@ -65,10 +65,8 @@ const asksForHelp = (args: ReadonlyArray<string>): boolean => {
 /** Without a terminal the words come without its colours. What is wrong with the arguments is said once, in the end. */
 const withPlainConsole = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.flatMap(Effect.console, (console) => {
-    const plain = (text: unknown): unknown => (typeof text === "string" ? uncoloured(text) : text)
-    const log = process.stdout.isTTY
-      ? console.log
-      : (...text: ReadonlyArray<unknown>) => console.log(...text.map(plain))
+    const bare = (text: unknown): unknown => (typeof text === "string" ? uncoloured(text) : text)
+    const log = process.stdout.isTTY ? console.log : (...text: ReadonlyArray<unknown>) => console.log(...text.map(bare))
     return Effect.withConsole(self, { ...console, log, error: () => Effect.void })
   })
 
@@ -131,7 +129,10 @@ export const hermes = (
       onSuccess: (): Ending => ({ code: 0, text: null }),
       onFailure: (cause): Ending => {
         const { code, text } = endingOf(cause)
-        return { code, text: text === null ? null : wantsJson(args) ? errorDocument(code, text) : `hermes: ${text}` }
+        return {
+          code,
+          text: text === null ? null : wantsJson(args) ? errorDocument(code, text) : `hermes: ${plain(text)}`
+        }
       }
     }),
     withPlainConsole

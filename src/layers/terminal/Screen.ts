@@ -13,10 +13,10 @@ export interface Screen {
 
 export const blank: Screen = { turnId: null, shown: "", fresh: true }
 
-/** Control characters of what others wrote never reach the terminal. */
+/** Control characters of what others wrote never reach the terminal, nor what turns the direction of writing round. */
 export const safe = (text: string): string =>
   // oxlint-disable-next-line no-control-regex -- these are the characters that are meant
-  text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "")
+  text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "")
 
 const width = 100
 

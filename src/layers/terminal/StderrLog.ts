@@ -1,6 +1,7 @@
 /** The log of a command: one line each on stderr, so that stdout holds nothing but the answer. */
 import { Cause, Layer, Logger, LogLevel } from "effect"
 import process from "node:process"
+import { safe } from "./Screen.js"
 
 const messageOf = (message: unknown): string =>
   (Array.isArray(message) ? message : [message])
@@ -11,7 +12,7 @@ const messageOf = (message: unknown): string =>
 
 const logger = Logger.make<unknown, void>(({ logLevel, message, cause }) => {
   const why = Cause.isEmpty(cause) ? "" : ` — ${Cause.pretty(cause).split("\n")[0] ?? ""}`
-  process.stderr.write(`hermes: ${logLevel.label.toLowerCase()}: ${messageOf(message)}${why}\n`)
+  process.stderr.write(`hermes: ${logLevel.label.toLowerCase()}: ${safe(`${messageOf(message)}${why}`)}\n`)
 })
 
 /** Errors only, unless more was asked for. */

@@ -12,17 +12,23 @@ export const answer = <A, I, B extends A>(
 ): Effect.Effect<void, never, Invocation> =>
   Effect.gen(function* () {
     const { json } = yield* Invocation
-    if (!json) return yield* say(...lines(value))
+    if (!json) return yield* say(...lines(value).map(plain))
     // What a command prints is its own value, which its schema was made for.
     const encoded = yield* Effect.orDie(Schema.encode(schema)(value))
-    yield* Console.log(JSON.stringify(encoded, null, 2))
+    yield* Console.log(escaped(JSON.stringify(encoded, null, 2)))
   })
+
+/** JSON says nothing of these, and a terminal takes some of them for the beginning of a command. */
+const escaped = (document: string): string =>
+  // oxlint-disable-next-line no-control-regex -- these are the characters that are meant
+  document.replace(/[\u007f-\u009f]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`)
 
 export const say = (...lines: ReadonlyArray<string>): Effect.Effect<void> =>
   lines.length === 0 ? Effect.void : Console.log(lines.join("\n"))
 
 /** On stderr: for a person, and not for a program that reads the answer. */
-export const note = (text: string): Effect.Effect<void> => Effect.sync(() => void process.stderr.write(`${text}\n`))
+export const note = (text: string): Effect.Effect<void> =>
+  Effect.sync(() => void process.stderr.write(`${plain(text)}\n`))
 
 /** Control characters of foreign text stay out of a person's terminal. */
 export const plain = safe

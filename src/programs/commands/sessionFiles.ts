@@ -10,7 +10,7 @@ import { limits } from "../../services/session/SessionArchive.js"
 import * as SessionFile from "../../services/session/SessionFile.js"
 import { desk } from "./desk.js"
 import { failed, usage } from "./failure.js"
-import { answer, note } from "./output.js"
+import { answer, note, plain } from "./output.js"
 import { find, reference } from "./sessionReference.js"
 
 const rowsAtOnce = 500
@@ -53,9 +53,10 @@ const textOf = (id: string, format: SessionFile.Format, write: (text: string) =>
     }
   })
 
+/** As it is to a file or a program; a person's terminal obeys nothing that somebody wrote in a chat. */
 const onStdout = (text: string): Effect.Effect<void> =>
   Effect.async((resume) => {
-    process.stdout.write(text, () => resume(Effect.void))
+    process.stdout.write(process.stdout.isTTY ? plain(text) : text, () => resume(Effect.void))
   })
 
 export const exporting = Command.make(

@@ -19,8 +19,10 @@ const near = list([
   ["198.18.0.0", 15],
   ["224.0.0.0", 4],
   ["240.0.0.0", 4],
-  ["::", 128],
-  ["::1", 128],
+  // All that hold an IPv4 address nobody looked at: compatible ones, and those of two kinds of tunnel.
+  ["::", 96],
+  ["2001::", 32],
+  ["2002::", 16],
   ["64:ff9b:1::", 48],
   ["fc00::", 7],
   ["fec0::", 10],
