@@ -3,6 +3,7 @@ import { makeRunMain } from "@effect/platform/Runtime"
 import { Effect } from "effect"
 import process from "node:process"
 import * as AmbientEnvironment from "../fibers/AmbientEnvironment.js"
+import * as Signals from "../layers/node/Signals.js"
 import { note } from "./commands/output.js"
 import { hermes } from "./hermes.js"
 
@@ -28,7 +29,7 @@ process.stdout.on("error", () => process.exit(process.exitCode ?? 0))
 
 runMain(
   // `never` holds the event loop, which not everything that is waited for does.
-  Effect.raceFirst(main, Effect.never).pipe(
+  Effect.raceFirst(Effect.zipRight(Signals.noDebugger, main), Effect.never).pipe(
     // oxlint-disable-next-line fibers/no-process-env -- the one place where the command takes its environment
     Effect.provide(AmbientEnvironment.layer(process.env))
   ),

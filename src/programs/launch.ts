@@ -65,6 +65,7 @@ export interface Started {
  */
 export const run = <E, R>(options: Options, ready: (started: Started) => Effect.Effect<void, E, R>) =>
   Effect.gen(function* () {
+    yield* Signals.noDebugger
     const drain = yield* Effect.scoped(
       Effect.gen(function* () {
         const context = yield* Effect.raceFirst(Layer.build(program(options)), Effect.as(Signals.stop, null))

@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, it } from "@effect/vitest"
 import BetterSqlite from "better-sqlite3"
 import { Effect } from "effect"
+import { spawn } from "node:child_process"
 import path from "node:path"
 import * as ModelServer from "../../../src/testing/ModelServer.js"
 import * as Command from "../support/Command.js"
@@ -76,5 +77,38 @@ describe("SIGTERM while a model hangs", () => {
         expect(rows(file, "SELECT count(*) AS open FROM turns WHERE state <> 'ended'")).toEqual([{ open: 0 }])
       }),
     600_000
+  )
+})
+
+describe("SIGUSR1", () => {
+  beforeAll(Command.built, Command.buildMillis)
+
+  /** What Node says when it opens, or would if the port were free. */
+  const opens = /Debugger listening|Starting inspector/
+
+  it.scopedLive(
+    "does not open the gateway for a debugger, as it does any other Node",
+    () =>
+      Effect.gen(function* () {
+        const { home } = yield* Loopback.make(() => ModelServer.says("not asked"))
+        const gateway = yield* Gateway.start(home)
+        yield* gateway.signal("SIGUSR1")
+        expect((yield* gateway.ask("GET", "/health")).status).toBe(200)
+        const said = yield* Effect.async<string>((resume) => {
+          const other = spawn(process.execPath, ["-e", "console.log(1); setTimeout(() => {}, 20_000)"])
+          let text = ""
+          other.stdout.once("data", () => other.kill("SIGUSR1"))
+          other.stderr.on("data", (part: Buffer) => {
+            text += part.toString()
+            if (opens.test(text)) resume(Effect.succeed(text))
+          })
+          other.once("close", () => resume(Effect.succeed(text)))
+          return Effect.sync(() => other.kill("SIGKILL"))
+        }).pipe(Effect.timeout("20 seconds"))
+        expect(said).toMatch(opens)
+        yield* gateway.signal("SIGTERM")
+        expect((yield* gateway.ended()).stderr).not.toMatch(opens)
+      }),
+    180_000
   )
 })
