@@ -92,7 +92,6 @@ const make = Effect.gen(function* () {
   const adapter: Adapter = {
     platform,
     capabilities,
-    references: { parse: () => ({ chatId: platform, threadId: null }) },
     state: Effect.succeed({ _tag: "Connected" }),
     send: Effect.fn("botChat.Adapter.send")((message) =>
       Effect.gen(function* () {

@@ -105,6 +105,11 @@ export const make = (
       ]
     })
 
+  const toBotChat = (profile: string | null): Effect.Effect<Address, UnknownPlatform | OtherProfile> =>
+    Deliver.isOwnProfile(profile)
+      ? Effect.as(adapterOf(Deliver.botChat), address({ platform: Deliver.botChat, chatId: Deliver.botChat }))
+      : new OtherProfile({ profile: profile ?? "" })
+
   const toWord = (
     { written, word }: Deliver.Token,
     origin: Address | null
@@ -121,11 +126,7 @@ export const make = (
             : Effect.succeed(all.map((home) => ({ address: home, via: "broadcast", note: null })))
         )
       case "BotChat":
-        return Deliver.isOwnProfile(word.profile)
-          ? Effect.as(adapterOf(Deliver.botChat), [
-              { address: address({ platform: Deliver.botChat, chatId: Deliver.botChat }), via: "explicit", note: null }
-            ])
-          : new OtherProfile({ profile: word.profile ?? "" })
+        return Effect.map(toBotChat(word.profile), (at) => [{ address: at, via: "explicit", note: null }])
       case "Platform":
         return toPlatform(word.platform, origin)
       case "Chat":
@@ -138,6 +139,7 @@ export const make = (
     connected,
     connectedHomes,
     homeOf,
+    toBotChat,
     /** See `TargetResolver.route`. */
     route: (deliver: string | ReadonlyArray<string> | null, from: Address | null): Effect.Effect<Route, StateError> =>
       Effect.gen(function* () {

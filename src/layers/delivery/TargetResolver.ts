@@ -97,6 +97,8 @@ const make = Effect.gen(function* () {
         known._tag === "Unknown" && asWritten
           ? yield* References.asWritten(directory, adapter, written, reference)
           : known
+      if (reading._tag === "Unknown" && Deliver.isForJobs(written))
+        return yield* new UnresolvedTarget({ target: written, hint: "a message goes to one chat; send it to each" })
       if (reading._tag !== "Place") return yield* reading.error
       return {
         address: address({ platform: adapter.platform, ...reading.place }),
@@ -196,6 +198,12 @@ const make = Effect.gen(function* () {
     resolve: Effect.fn("TargetResolver.resolve")(function* (target: string, unknownReference = "refused") {
       const { platform, reference } = Target.parse(target)
       if (platform === Target.originWord && reference === null) return yield* here
+      if (platform === Deliver.botChat) {
+        const profile = reference === "" ? null : reference
+        return { address: yield* routes.toBotChat(profile), via: "explicit", tripwire: false } as const
+      }
+      if (reference === null && Deliver.isForJobs(target))
+        return yield* new UnresolvedTarget({ target, hint: "a message goes to one chat; name that" })
       const adapter = yield* routes.adapterOf(platform)
       return reference === null
         ? yield* bare(platform)

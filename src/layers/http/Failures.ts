@@ -62,6 +62,7 @@ export const ofKnown = (error: Known): ApiError => {
     case "UnresolvedTarget":
     case "InTurnUnresolvable":
     case "NoHomeChannel":
+    case "OtherProfile":
       return Errors.badRequest(code, message)
     default:
       return Errors.unavailable(code, message)

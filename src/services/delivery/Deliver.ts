@@ -34,6 +34,13 @@ const ownProfiles: ReadonlySet<string> = new Set(["default", "main"])
 export const isOwnProfile = (profile: string | null): boolean =>
   profile === null || ownProfiles.has(profile.toLowerCase())
 
+/** Words for where a job's output goes that are no platform. */
+const forJobs: ReadonlySet<string> = new Set(["all", "local"])
+
+/** Does it name what only a job has: several places at once, or none? */
+export const isForJobs = (written: string): boolean =>
+  parse(written).length > 1 || forJobs.has(written.trim().toLowerCase())
+
 const wordOf = (written: string): Word => {
   const { platform, reference } = Target.parse(written)
   if (platform === botChat) return { _tag: "BotChat", profile: reference === "" ? null : reference }

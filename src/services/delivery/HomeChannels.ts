@@ -12,11 +12,15 @@ export class HomeChannels extends Context.Tag("hermes/delivery/HomeChannels")<
   }
 >() {}
 
-const settings: { readonly [platform: string]: string } = {
+const settings: { readonly [platform: string]: string | null } = {
+  // Its chats are conversations, and none is there before somebody begins it.
+  web: null,
   matrix: "MATRIX_HOME_ROOM",
   email: "EMAIL_HOME_ADDRESS"
 }
 
-/** The environment's name for a platform's home channel. */
-export const settingOf = (platform: string): string =>
-  settings[platform] ?? `${platform.toUpperCase().replace(/[^A-Z0-9]/g, "_")}_HOME_CHANNEL`
+/** The environment's name for a platform's home channel; null where only `/sethome` sets one. */
+export const settingOf = (platform: string): string | null =>
+  settings[platform] !== undefined
+    ? settings[platform]
+    : `${platform.toUpperCase().replace(/[^A-Z0-9]/g, "_")}_HOME_CHANNEL`

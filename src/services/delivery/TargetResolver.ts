@@ -43,10 +43,11 @@ export class InTurnUnresolvable extends Schema.TaggedError<InTurnUnresolvable>()
 /** No home channel is set for the platform. */
 export class NoHomeChannel extends Schema.TaggedError<NoHomeChannel>()("NoHomeChannel", {
   platform: Schema.String,
-  setting: Schema.String
+  setting: Schema.NullOr(Schema.String)
 }) {
   override get message(): string {
-    return `no home channel for ${this.platform}: set ${this.setting} or say /sethome in the chat`
+    const way = this.setting === null ? "name a chat, or" : `set ${this.setting} or`
+    return `no home channel for ${this.platform}: ${way} say /sethome in the chat`
   }
 }
 
@@ -57,7 +58,7 @@ export class OtherProfile extends Schema.TaggedError<OtherProfile>()("OtherProfi
   }
 }
 
-export type TargetError = UnknownPlatform | UnresolvedTarget | InTurnUnresolvable | NoHomeChannel
+export type TargetError = UnknownPlatform | UnresolvedTarget | InTurnUnresolvable | NoHomeChannel | OtherProfile
 
 /** Why a word of `deliver` leads nowhere. */
 export type RouteError = UnknownPlatform | UnresolvedTarget | NoHomeChannel | OtherProfile

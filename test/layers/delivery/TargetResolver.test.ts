@@ -214,6 +214,23 @@ describe("where a job's output goes", () => {
     }).pipe(Effect.provide(world({})))
   )
 
+  it.effect("a message goes to one chat of this home, and to no other profile's", () =>
+    Effect.gen(function* () {
+      const resolver = yield* TargetResolver
+      for (const written of ["bot-chat", "Bot-Chat:", "bot-chat:MAIN", "bot-chat:default"])
+        expect(yield* resolver.resolve(written), written).toMatchObject({
+          address: { platform: "bot-chat", chatId: "bot-chat", threadId: null },
+          via: "explicit"
+        })
+      const refused = (written: string) =>
+        Effect.map(Effect.flip(resolver.resolve(written)), ({ message }) => expect(message, written))
+      ;(yield* refused("bot-chat:work")).toMatch(/no profile "work"/)
+      for (const written of ["all", "LOCAL", "telegram,slack", "telegram:55,telegram:56"])
+        (yield* refused(written)).toMatch(/a message goes to one chat/)
+      ;(yield* refused("discord")).toMatch(/set DISCORD_HOME_CHANNEL or say \/sethome/)
+    }).pipe(Effect.provide(world({})))
+  )
+
   it.effect(
     "the choices are the platforms with their homes, the chats they know, and the Bot Chat, each a word that resolves",
     () =>
@@ -227,7 +244,9 @@ describe("where a job's output goes", () => {
           "slack:C0000001"
         ])
         expect(choices.at(-1)).toMatchObject({ target: "bot-chat", name: "Bot Chat" })
-        for (const { target, home: isHome } of choices) {
+        for (const { target, home: isHome, place } of choices) {
+          // What a command is offered is what it can send to.
+          if (place !== null) expect((yield* resolver.resolve(target)).address.chatId).toBe(place.chatId)
           const { problems } = yield* resolver.route(target, null)
           expect(problems.length === 0 || (!isHome && /no home channel/.test(problems[0]?.error.message ?? ""))).toBe(
             true
