@@ -4,11 +4,12 @@
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeStream from "@effect/platform-node/NodeStream"
-import { Console, Effect, Schema, Stream } from "effect"
+import { Clock, Console, Effect, Schema, Stream } from "effect"
 import process from "node:process"
 import * as TelegramServer from "../src/testing/TelegramServer.js"
 
-const port = 8_643
+/** 0 takes any that is free. */
+const port = Number(process.argv[2] ?? 8_643)
 
 const Keyboard = Schema.Struct({
   inline_keyboard: Schema.Array(
@@ -43,7 +44,12 @@ const program = Effect.gen(function* () {
       `bot${call.method === "editMessageText" ? " (edited)" : ""}: ${call.text}\n${choices === "" ? "" : `${choices}\n`}`
     )
   }
-  const server = yield* TelegramServer.make({ port, observe })
+  const server = yield* TelegramServer.make({
+    port,
+    observe,
+    // The gateway knows messages by their ids: those of this time are none of the last.
+    messagesBefore: Math.floor((yield* Clock.currentTimeMillis) / 1_000) % 1_000_000_000
+  })
   const person = server.user(1)
   const chat = server.dm(person)
   yield* Console.log(

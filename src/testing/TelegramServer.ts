@@ -106,6 +106,8 @@ export interface TelegramServerOptions {
   readonly port?: number
   readonly token?: string
   readonly username?: string
+  /** How many messages each chat has had already: a home that outlives the server knows those by their ids. */
+  readonly messagesBefore?: number
   /** Told of each call as it is recorded; for measurements, which cannot wait for the record. */
   readonly observe?: (call: Call) => void
 }
@@ -144,7 +146,7 @@ export const make = (
     const runner = yield* Turn.workerRunner()
     const calls = yield* Recording.make(show)
     const polls = yield* Recording.make((poll: Poll) => `offset ${poll.offset}, ${poll.pending} pending`, 1_000)
-    const world = makeWorld(bot)
+    const world = makeWorld(bot, options.messagesBefore)
     const plan = Faults.makePlan()
     const distortions: Array<(batch: ReadonlyArray<Update>) => ReadonlyArray<unknown>> = []
     let waiter: Waiter | null = null

@@ -119,7 +119,8 @@ export interface World {
   readonly perform: (method: string, parameters: Parameters, at: number) => Answer
 }
 
-export const makeWorld = (bot: TelegramUser): World => {
+/** `messagesBefore`: how many messages a new chat has had already. */
+export const makeWorld = (bot: TelegramUser, messagesBefore = 0): World => {
   const rooms = new Map<number, Room>()
   const stock = new Map<string, Uint8Array>()
   let queue: Array<Update> = []
@@ -321,7 +322,8 @@ export const makeWorld = (bot: TelegramUser): World => {
   return {
     bot,
     addChat: (chat) => {
-      if (!rooms.has(chat.id)) rooms.set(chat.id, { chat, topics: new Set(), messages: new Map(), lastId: 0 })
+      if (!rooms.has(chat.id))
+        rooms.set(chat.id, { chat, topics: new Set(), messages: new Map(), lastId: messagesBefore })
     },
     addTopic: (chatId, topic) => rooms.get(chatId)?.topics.add(topic),
     removeTopic: (chatId, topic) => rooms.get(chatId)?.topics.delete(topic),
