@@ -66,7 +66,7 @@ describe("a gateway", () => {
     expect(code).toBe(0)
     expect(stdout.trim().split("\n")).toHaveLength(1)
     expect(stdout + stderr).not.toContain(keyOf(directory))
-    expect(stderr).toMatch(/API_SERVER_KEY in .*\.env[\s\S]*hermes model[\s\S]*TELEGRAM_BOT_TOKEN/)
+    expect(stderr).toMatch(/API_SERVER_KEY in .*\.env[\s\S]*hermes setup/)
     const again = await start(directory)
     again.child.kill("SIGINT")
     expect((await again.ended).stderr).toMatch(/^The page asks for the key: .*\n$/)

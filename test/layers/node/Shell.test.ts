@@ -5,7 +5,7 @@ import { execFileSync, spawn } from "node:child_process"
 import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
-import { expect } from "vitest"
+import { expect, vi } from "vitest"
 import * as CronMarker from "../../../src/fibers/CronMarker.js"
 import * as Turn from "../../../src/fibers/Turn.js"
 import * as ShellLayer from "../../../src/layers/node/Shell.js"
@@ -112,12 +112,15 @@ describe("a command", () => {
   it.live("leaves no open file and no pipe behind", () =>
     Effect.gen(function* () {
       const openFiles = () => readdirSync("/proc/self/fd").length
-      const places = () => readdirSync(tmpdir()).filter((name) => name.startsWith("hermes-pipes-"))
-      const before = { files: openFiles(), places: places() }
+      // What others of this machine have there is theirs.
+      const place = mkdtempSync(path.join(tmpdir(), "shell-places-"))
+      vi.stubEnv("TMPDIR", place)
+      const before = openFiles()
       yield* Effect.provide(
         Effect.gen(function* () {
           yield* run("true")
           const within = openFiles()
+          expect(readdirSync(place)).toHaveLength(1)
           for (let index = 0; index < 20; index++) {
             yield* run("echo x")
             yield* Effect.flip(run("echo \u0000"))
@@ -128,9 +131,9 @@ describe("a command", () => {
         }),
         layer()
       )
-      expect(openFiles()).toBeLessThanOrEqual(before.files + 1)
-      expect(places()).toEqual(before.places)
-    })
+      expect(openFiles()).toBeLessThanOrEqual(before + 1)
+      expect(readdirSync(place)).toEqual([])
+    }).pipe(Effect.ensuring(Effect.sync(() => vi.unstubAllEnvs())))
   )
 
   it.live("leads a process group and a session of its own", () =>

@@ -155,7 +155,7 @@ describe("a provider's limit", () => {
         "12 on_time ok"
       ])
       const told = yield* texts
-      expect(told.filter((text) => text.includes("It waits until 1970-01-01T00:09"))).toHaveLength(1)
+      expect(told.filter((text) => text.includes("It waits until 1970-01-01 00:09"))).toHaveLength(1)
     }).pipe(
       Effect.provide(
         Testing.gateway({
