@@ -34,15 +34,29 @@ export class ScriptedModel extends Context.Tag("hermes/testing/ScriptedModel")<
 
 const window = 200_000
 
+export interface ScriptedModelOptions {
+  /** Requests that `requests` keeps, the newest; all when left out. */
+  readonly remember?: number
+}
+
+interface Asked {
+  readonly count: number
+  readonly requests: ReadonlyArray<ModelRequest>
+}
+
 /** A backend that gives the steps in order, whoever asks; one function answers every request. It fails when the steps are used up. */
 export const scriptedBackend = (
   steps: ReadonlyArray<StepInput> | ((request: ModelRequest) => StepInput),
-  name = { provider: "scripted", model: "script" }
+  name = { provider: "scripted", model: "script" },
+  { remember = Number.POSITIVE_INFINITY }: ScriptedModelOptions = {}
 ): Effect.Effect<ModelBackendService & { readonly requests: Effect.Effect<ReadonlyArray<ModelRequest>> }> =>
-  Effect.map(Ref.make<ReadonlyArray<ModelRequest>>([]), (asked) => ({
+  Effect.map(Ref.make<Asked>({ count: 0, requests: [] }), (asked) => ({
     ...Backend.make(name, window, (request) =>
       Effect.flatMap(
-        Ref.modify(asked, (earlier) => [earlier.length, [...earlier, request]]),
+        Ref.modify(asked, ({ count, requests }) => [
+          count,
+          { count: count + 1, requests: [...requests, request].slice(-remember) }
+        ]),
         (index): Effect.Effect<StepInput, ModelError> => {
           const step = typeof steps === "function" ? steps : steps[index]
           return step === undefined
@@ -59,15 +73,16 @@ export const scriptedBackend = (
         }
       )
     ),
-    requests: Ref.get(asked)
+    requests: Effect.map(Ref.get(asked), ({ requests }) => requests)
   }))
 
 /** The model of a program under test, with a record of what it was asked. */
 export const scriptedModel = (
-  steps: ReadonlyArray<StepInput> | ((request: ModelRequest) => StepInput)
+  steps: ReadonlyArray<StepInput> | ((request: ModelRequest) => StepInput),
+  options: ScriptedModelOptions = {}
 ): Layer.Layer<ModelRoute | ModelRoutes | ScriptedModel> =>
   Layer.effectContext(
-    Effect.map(scriptedBackend(steps), (backend) => {
+    Effect.map(scriptedBackend(steps, undefined, options), (backend) => {
       const route: Omit<typeof ModelRoute.Service, "primary"> = {
         contextWindow: backend.contextWindow,
         stream: backend.stream,

@@ -47,6 +47,10 @@ export class SimulatedClock implements Clock.Clock {
     return least === Number.POSITIVE_INFINITY ? null : Math.max(0, least - this.steady)
   }
 
+  get sleeping(): number {
+    return this.sleepers.size
+  }
+
   /** Time passes; whoever has slept long enough wakes, in the order of their hours. */
   pass(millis: number): void {
     this.steady += millis

@@ -72,7 +72,11 @@ const lifeLayer = (options: {
     Layer.provideMerge(platforms),
     Layer.provideMerge(Gateway.layer),
     Layer.provideMerge(
-      Layer.mergeAll(Testing.scriptedModel(Model.answer), options.door.layer(options.file), SearchIndex.layerMemory)
+      Layer.mergeAll(
+        Testing.scriptedModel(Model.answer, { remember: 100 }),
+        options.door.layer(options.file),
+        SearchIndex.layerMemory
+      )
     ),
     Layer.provideMerge(Layer.succeed(Settings, TestSettings.settings(options.home))),
     Layer.provideMerge(AmbientEnvironment.layer({})),
@@ -281,6 +285,12 @@ export class World {
       const dumps = yield* Effect.forEach(fibers, (fiber) => Fiber.pretty(fiber))
       return `${fibers.length} fibers\n${dumps.slice(0, 12).join("\n")}`
     })
+  }
+
+  /** Fibers that have not ended, and sleepers of the clock. */
+  get standing(): Effect.Effect<{ readonly fibers: number; readonly sleepers: number }> {
+    const { clock, fibers } = this.current
+    return Effect.map(fibers.value, (alive) => ({ fibers: alive.length, sleepers: clock.sleeping }))
   }
 
   /** Rows as they are committed. */
