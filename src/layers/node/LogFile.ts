@@ -60,13 +60,18 @@ const messageOf = (message: unknown): string =>
     )
     .join(" ")
 
+/** What a line says itself: a fact of the same name stands beside it under another. */
+const own: ReadonlySet<string> = new Set(["time", "level", "message", "cause"])
+
 const toLine = (options: Logger.Logger.Options<unknown>, redact: (text: string) => string): string => {
   const cause = Cause.isEmpty(options.cause) ? null : Cause.pretty(options.cause, { renderErrorCause: true })
   const entry = {
     time: options.date.toISOString(),
     level: options.logLevel.label,
     message: messageOf(options.message),
-    ...Object.fromEntries(HashMap.toEntries(options.annotations)),
+    ...Object.fromEntries(
+      HashMap.toEntries(options.annotations).map(([name, value]) => [own.has(name) ? `its_${name}` : name, value])
+    ),
     ...(cause === null ? {} : { cause })
   }
   return `${redact(JSON.stringify(entry))}\n`

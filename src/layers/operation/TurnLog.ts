@@ -37,7 +37,7 @@ const make = Effect.gen(function* () {
       ...(event.notice === undefined ? {} : { notice: event.notice })
     }
     return began === undefined
-      ? Effect.logInfo("a message needed no turn").pipe(Effect.annotateLogs({ message: event.turnId, ...facts }))
+      ? Effect.logInfo("a message needed no turn").pipe(Effect.annotateLogs({ event: event.turnId, ...facts }))
       : Effect.logInfo("a turn ended").pipe(
           Effect.annotateLogs({ turn: event.turnId, ...facts, millis: event.at - began })
         )

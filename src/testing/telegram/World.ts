@@ -119,12 +119,12 @@ export interface World {
   readonly perform: (method: string, parameters: Parameters, at: number) => Answer
 }
 
-/** `messagesBefore`: how many messages a new chat has had already. */
+/** `messagesBefore`: how many messages a new chat has had already, and how many updates there were. */
 export const makeWorld = (bot: TelegramUser, messagesBefore = 0): World => {
   const rooms = new Map<number, Room>()
   const stock = new Map<string, Uint8Array>()
   let queue: Array<Update> = []
-  let lastUpdate = 880_000_000
+  let lastUpdate = 880_000_000 + messagesBefore
 
   const roomOf = (value: unknown): Room | null => {
     const id = number(value)
