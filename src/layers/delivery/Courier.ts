@@ -58,6 +58,8 @@ const problemOf = (row: DeliveryRow): string => {
   switch (row.state) {
     case "pending":
       return `it waits and is sent later: ${reason}`
+    case "sending":
+      return "it was still being sent"
     case "unknown":
       return `it may or may not have arrived: ${reason}`
     default:

@@ -256,27 +256,37 @@ const make = Effect.gen(function* () {
               words.text,
               words.lane === "result" ? { job, text: words.clean, directory: words.directory } : null
             )
-      const spoken = yield* speak(claim, done, verdict, trace, turn, letters)
-      const sent = yield* post.send(spoken.rows, lane === null ? [] : RunDelivery.problemsOf(lane), letters.arrived)
-      const status = verdict.status === "ok" ? sent.status : verdict.status
-      yield* recorded(
-        claim,
-        {
-          ...verdict,
-          status,
-          reason: verdict.reason ?? sent.problem ?? sent.note,
-          deliveryError: sent.problem,
-          sessionId: trace.sessionId,
-          output
-        },
-        trace,
-        alongside(stored, done, trace, turn, plan, {
-          incident: spoken.incident,
-          sent: spoken.rows.length > 0 && sent.status !== "delivery_failed"
+      // What is written down is sent: an interruption comes before that, or the run ends as its messages stand.
+      yield* Effect.uninterruptibleMask((restore) =>
+        Effect.gen(function* () {
+          const spoken = yield* speak(claim, done, verdict, trace, turn, letters)
+          const problems = lane === null ? [] : RunDelivery.problemsOf(lane)
+          const sent = yield* restore(post.send(spoken.rows, problems, letters.arrived)).pipe(
+            Effect.catchAllCause((cause) =>
+              Cause.isInterruptedOnly(cause) ? post.standing(spoken.rows, problems) : Effect.failCause(cause)
+            )
+          )
+          const status = verdict.status === "ok" ? sent.status : verdict.status
+          yield* recorded(
+            claim,
+            {
+              ...verdict,
+              status,
+              reason: verdict.reason ?? sent.problem ?? sent.note,
+              deliveryError: sent.problem,
+              sessionId: trace.sessionId,
+              output
+            },
+            trace,
+            alongside(stored, done, trace, turn, plan, {
+              incident: spoken.incident,
+              sent: spoken.rows.length > 0 && sent.status !== "delivery_failed"
+            })
+          )
+          yield* milestone.reach("record.after")
+          yield* published(job, claim, status)
         })
       )
-      yield* milestone.reach("record.after")
-      yield* published(job, claim, status)
     })
 
   /** What could not be worked out by itself: a bug, or a database that failed. It is recorded and told as a failure. */

@@ -2,13 +2,14 @@
 import { Effect } from "effect"
 import { Continuation } from "../../services/delivery/Continuation.js"
 import { Delivery, type Delivered } from "../../services/delivery/Delivery.js"
-import type { DeliveryRow } from "../../services/delivery/Outbox.js"
+import { type DeliveryRow, Outbox } from "../../services/delivery/Outbox.js"
 import * as Target from "../../services/delivery/Target.js"
 import { type Route, TargetResolver } from "../../services/delivery/TargetResolver.js"
 import { Milestone } from "../../services/operation/Milestone.js"
 import type { Job, RunStatus } from "../../services/schedule/Job.js"
 import type { Step } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
+import { deliveredOf } from "../delivery/Courier.js"
 import { addressOf } from "./JobDefinitions.js"
 
 export interface Outcome {
@@ -63,6 +64,7 @@ export const make = Effect.gen(function* () {
   const delivery = yield* Delivery
   const milestone = yield* Milestone
   const continuation = yield* Continuation
+  const outbox = yield* Outbox
 
   /** Notices go as addressed; a result by the way on which its chat can go on from it. */
   const wayTo = (target: Route["targets"][number], continued: Continued | null) =>
@@ -111,7 +113,18 @@ export const make = Effect.gen(function* () {
           if (hasArrived(result))
             yield* arrived[index]?.(result.deliveries[0]?.platformMessageId ?? null) ?? Effect.void
         return outcomeOf(results, problems)
-      })
+      }),
+    /** What became of written rows so far, for who cannot wait for their end: what is on its way goes on. */
+    standing: (
+      written: ReadonlyArray<ReadonlyArray<DeliveryRow>>,
+      problems: ReadonlyArray<string>
+    ): Effect.Effect<Outcome, StateError> =>
+      Effect.map(
+        Effect.forEach(written, (rows) =>
+          Effect.forEach(rows, (row) => Effect.map(outbox.get(row.id), (stored) => stored ?? row))
+        ),
+        (results) => outcomeOf(results.map(deliveredOf), problems)
+      )
   }
 })
 

@@ -4,7 +4,7 @@ import { Effect, Layer } from "effect"
 import * as RunDelivery from "../../../src/layers/schedule/RunDelivery.js"
 import { Continuation } from "../../../src/services/delivery/Continuation.js"
 import { type Delivered, Delivery } from "../../../src/services/delivery/Delivery.js"
-import { DeliveryRow } from "../../../src/services/delivery/Outbox.js"
+import { DeliveryRow, Outbox } from "../../../src/services/delivery/Outbox.js"
 import { TargetResolver } from "../../../src/services/delivery/TargetResolver.js"
 import { at } from "../delivery/support.js"
 
@@ -38,7 +38,8 @@ const outcomeOf = (delivered: Delivered) =>
       Layer.mergeAll(
         Layer.mock(Delivery, { dispatch: () => Effect.succeed(delivered) }),
         Layer.mock(TargetResolver, {}),
-        Layer.mock(Continuation, {})
+        Layer.mock(Continuation, {}),
+        Layer.mock(Outbox, {})
       )
     )
   )

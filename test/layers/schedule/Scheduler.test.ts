@@ -103,6 +103,30 @@ describe("the scheduler", () => {
       }).pipe(Effect.provide(Testing.gateway({ model: [], settings: { cron: { maxParallelJobs: 2 } } })))
   )
 
+  it.scopedLive("at a shutdown while a run's words leave, tells of no failure and records how they stood", () =>
+    Effect.gen(function* () {
+      const { only } = yield* Testing.AdapterInMemory
+      const { home } = yield* Settings
+      const fs = yield* FileSystem.FileSystem
+      yield* fs.makeDirectory(`${home}/scripts`, { recursive: true })
+      yield* fs.writeFileString(`${home}/scripts/news.sh`, "echo the news\n")
+      const { job } = yield* (yield* Jobs).create(
+        { name: "news", schedule: "every 1h", script: "news.sh", noAgent: true },
+        maker
+      )
+      yield* only.fail({ error: null, on: "send", delayMillis: 600 })
+      yield* (yield* Jobs).runNow(job.id)
+      yield* only.sent.waitFor("the news on their way", ({ text }) => text.includes("the news"))
+      yield* (yield* Drain).begin({ restart: false })
+      yield* (yield* Scheduler).stop
+      expect(yield* rows("SELECT state, reason FROM occurrences")).toEqual([
+        { state: "unknown", reason: "it was still being sent" }
+      ])
+      yield* until("the news sent", rows("SELECT state FROM deliveries"), (found) => found[0]?.["state"] === "sent")
+      expect(yield* only.sent.count).toBe(1)
+    }).pipe(Effect.provide(Testing.gateway({ model: [] })))
+  )
+
   it.scopedLive("lets whoever lost an occurrence change nothing, nor claim anything more", () =>
     Effect.gen(function* () {
       const scheduler = yield* Scheduler
