@@ -2,7 +2,16 @@ import { describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { createHook } from "node:async_hooks"
 import { execFileSync, spawn } from "node:child_process"
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs"
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
 import { expect, vi } from "vitest"
@@ -282,6 +291,33 @@ describe("ending a command", () => {
       expect(outcome).toMatchObject({ timedOut: true, exitCode: null, output: "begun\n" })
       expect(Date.now() - started).toBeLessThan(3_500)
     }).pipe(Effect.provide(layer()))
+  )
+
+  it.live(
+    "by an interrupt ends one that never stays: each of it forks the next, in a session of its own, and is gone",
+    () =>
+      Effect.gen(function* () {
+        const script = path.join(home, "restless.sh")
+        const steps = path.join(home, "steps")
+        // A restless process that is not found must not outlive the test.
+        const stop = path.join(home, "stop")
+        yield* Effect.addFinalizer(() => Effect.sync(() => writeFileSync(stop, "")))
+        writeFileSync(
+          script,
+          `trap '' TERM HUP INT\n[ -e ${stop} ] && exit\necho >> ${steps}\nsetsid bash ${script} &\n`
+        )
+        const taken = () => (existsSync(steps) ? statSync(steps).size : 0)
+        const fiber = yield* Effect.fork(run(`bash ${script}; sleep 60`, { timeoutMillis: 60_000 }))
+        yield* until(() => taken() > 10)
+        const before = taken()
+        yield* until(() => taken() > before)
+        const started = Date.now()
+        yield* Fiber.interrupt(fiber)
+        expect(Date.now() - started).toBeLessThan(3_500)
+        const after = taken()
+        yield* wait(300)
+        expect(taken()).toBe(after)
+      }).pipe(Effect.scoped, Effect.provide(layer()))
   )
 
   it.live("by an interrupt ends a tree that ignores TERM, forks twice, leaves its session and fills its pipe", () =>

@@ -81,6 +81,14 @@ export const find = (pid: number): Effect.Effect<Entry | null> =>
       })
     : Effect.map(list, (entries) => entries.find((entry) => entry.pid === pid) ?? null)
 
+/** Pids of this very moment, newest first; null where the kernel does not list them. */
+export const pids = (): ReadonlyArray<number> | null =>
+  hasProc
+    ? readdirSync("/proc")
+        .flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []))
+        .toSorted((a, b) => b - a)
+    : null
+
 /** The first process that was started with this text in its environment and leads its group; null where that cannot be seen. */
 export const carrying = (text: string): Effect.Effect<Entry | null> =>
   Effect.map(list, (entries) => entries.find((entry) => entry.group === entry.pid && carries(entry.pid, text)) ?? null)
@@ -88,3 +96,9 @@ export const carrying = (text: string): Effect.Effect<Entry | null> =>
 /** Does the process carry this text in the environment that it was started with? False where that cannot be seen. */
 export const carries = (pid: number, text: string): boolean =>
   hasProc && (read(`/proc/${pid}/environ`)?.includes(text) ?? false)
+
+/** As {@link carries}; null while the process has none, as it is when another program is just being put into it. */
+export const mayCarry = (pid: number, text: string): boolean | null => {
+  const environment = hasProc ? read(`/proc/${pid}/environ`) : null
+  return environment === null || environment.length === 0 ? null : environment.includes(text)
+}

@@ -5,6 +5,7 @@
  * Not found: a process that replaced its environment *and* left its parents before anybody looked.
  */
 import { Clock, Effect } from "effect"
+import * as EventLoop from "../EventLoop.js"
 import * as ProcessTable from "./ProcessTable.js"
 
 export interface Root {
@@ -72,6 +73,39 @@ const signal = (pid: number, name: NodeJS.Signals): boolean => {
   }
 }
 
+/** So many glances in a row that find nobody, and nobody is there. */
+const glances = 32
+const mostQuestions = 3
+
+/**
+ * Looks for those that the table misses: who forks and ends at once is gone before its line is read, and its child is
+ * not listed yet. A glance asks only who has come since the last one, the newest first. True when nobody was found;
+ * whoever is, is ended at once if `kill` says so.
+ */
+const isQuiet = (root: Root, kill: boolean): Effect.Effect<boolean> =>
+  Effect.gen(function* () {
+    let asked = new Map<number, number>()
+    for (let glance = 0; glance < glances; glance++) {
+      const before = asked
+      asked = new Map()
+      let found = false
+      for (const pid of ProcessTable.pids() ?? []) {
+        const questions = before.get(pid) ?? 0
+        if (pid > 1 && pid !== process.pid && questions < mostQuestions) {
+          const carries = ProcessTable.mayCarry(pid, root.token)
+          if (carries === true) {
+            found = true
+            if (kill) signal(pid, "SIGKILL")
+          }
+          asked.set(pid, carries === null ? questions + 1 : mostQuestions)
+        } else asked.set(pid, questions)
+      }
+      if (found) return false
+      yield* EventLoop.turn
+    }
+    return true
+  })
+
 /**
  * TERM to all, then KILL to whoever is left after `graceMillis`, again and again until nobody is or `limitMillis` have
  * passed. Answers the pids that are still there.
@@ -91,9 +125,12 @@ export const end = (root: Root, options: Limits): Effect.Effect<ReadonlyArray<nu
     yield* send("SIGTERM", living)
     for (let pause = 5; ; pause = Math.min(pause * 2, 40)) {
       const passed = (yield* Clock.currentTimeMillis) - startedAt
-      if (living.length === 0 || passed >= options.limitMillis) break
-      if (passed >= options.graceMillis) yield* send("SIGKILL", living)
-      yield* Effect.sleep(pause)
+      if (passed >= options.limitMillis) break
+      const kill = passed >= options.graceMillis
+      if (kill) yield* send("SIGKILL", living)
+      if (living.length > 0) yield* Effect.sleep(pause)
+      else if (yield* isQuiet(root, kill)) break
+      else if (!kill) yield* Effect.sleep(pause)
       living = yield* look
     }
     return living.map((entry) => entry.pid)

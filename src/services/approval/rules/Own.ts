@@ -124,7 +124,10 @@ const service = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
   }
 }
 
-const identityName = /^HERMES_(SESSION|CRON|DELEGATED|UI_SESSION|KANBAN|SEND_ORIGIN|YOLO)/
+const identityName = /^HERMES_(SESSION|CRON|DELEGATED|UI_SESSION|KANBAN|SEND_ORIGIN|YOLO|COMMAND_TOKEN)/
+
+/** What leaves the processes that it belongs to. */
+const leaves = /(?:^|\/)(?:setsid|nohup|daemon|daemonize|start-stop-daemon|disown)$/
 
 /** A marked tree stays marked: nothing in it takes the names away that say who it works for. */
 const identity = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
@@ -144,7 +147,10 @@ const identity = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
       const clean =
         (has(options, "i", "ignore-environment") || texts[0] === "-") &&
         texts.some((text) => scriptName.test(text) || ownName.test(text))
-      return removed || clean ? found : none
+      if (removed || clean) return found
+      const empty = has(options, "i", "ignore-environment") || texts[0] === "-"
+      const apart = [...texts, ...invocation.through].some((text) => leaves.test(text))
+      return empty && apart ? asks("identity", "would not be found again when what started it is ended") : none
     }
     case "exec":
       return texts.some((text) => /^-[a-z]*c/.test(text)) && texts.some((text) => ownName.test(text)) ? found : none
