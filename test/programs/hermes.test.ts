@@ -97,6 +97,17 @@ describe("status", () => {
     expect(await run(["gateway", "stop"], { env: { HERMES_HOME: directory } })).toMatchObject({ code: 0 })
     expect(existsSync(directory)).toBe(false)
   })
+
+  test("without a gateway tells the jobs and the pause that wait for one", async () => {
+    const directory = home("resting")
+    await run(["cron", "create", "weekdays at 9am", "plan", "--home", directory])
+    await run(["pause", "--home", directory])
+    const status = await run(["status", "--home", directory])
+    expect(status).toMatchObject({ code: 0, stderr: "" })
+    expect(status.stdout).toMatch(/No gateway runs.*\n1 job to come, next at \d.*\nIt is paused/)
+    const { jobs, paused } = json(await run(["status", "--json", "--home", directory]), Shapes.Status)
+    expect([jobs.scheduled, jobs.next === null, paused]).toEqual([1, false, true])
+  })
 })
 
 describe("chat without a gateway", () => {

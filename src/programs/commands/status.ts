@@ -1,7 +1,10 @@
 import * as Command from "@effect/cli/Command"
 import { Effect } from "effect"
+import { existsSync } from "node:fs"
+import path from "node:path"
 import { version } from "../../services/operation/Version.js"
 import { GatewayStatus } from "../../services/operation/Health.js"
+import { Invocation } from "./invocation.js"
 import { answer, moment, plain, table } from "./output.js"
 import { running } from "./owner.js"
 
@@ -39,15 +42,24 @@ const atWork = ({ api, cron, delegates, processes, turns }: GatewayStatus["work"
   return told.length === 0 ? "Nothing is at work." : `At work: ${told.join(", ")}.`
 }
 
+const toCome = ({ next, scheduled }: GatewayStatus["jobs"]): string =>
+  `${counted(scheduled, "job")} to come${next === null ? "" : `, next at ${moment(next)}`}`
+
+/** A home that is not there is not made for this. */
+const atRest = Effect.gen(function* () {
+  const { home } = yield* Invocation
+  if (!existsSync(path.join(home, "state.db"))) return nobody
+  const { resting } = yield* Effect.promise(() => import("./resting.js"))
+  return { ...nobody, ...(yield* resting) }
+})
+
 const lines = (status: GatewayStatus): ReadonlyArray<string> => {
   const { gateway, work, platforms, jobs, paused } = status
   return gateway.running
     ? [
         `The gateway runs at ${gateway.url} (version ${gateway.version}, process ${gateway.pid}, since ${moment(gateway.startedAt)}).`,
         atWork(work),
-        jobs.scheduled === 0
-          ? "No jobs are to come."
-          : `${counted(jobs.scheduled, "job")} to come${jobs.next === null ? "" : `, next at ${moment(jobs.next)}`}.`,
+        jobs.scheduled === 0 ? "No jobs are to come." : `${toCome(jobs)}.`,
         ...(paused ? ["It is paused: no new turns and no jobs until `hermes unpause`."] : []),
         ...modelLines(status),
         ...table(
@@ -56,12 +68,16 @@ const lines = (status: GatewayStatus): ReadonlyArray<string> => {
           "No platform is connected."
         )
       ]
-    : ["No gateway runs on this home: `hermes gateway run` starts one."]
+    : [
+        "No gateway runs on this home: `hermes gateway run` starts one.",
+        ...(jobs.scheduled === 0 ? [] : [`${toCome(jobs)}; jobs run while a gateway does.`]),
+        ...(paused ? ["It is paused: a gateway begins nothing here until `hermes unpause`."] : [])
+      ]
 }
 
 export const command = Command.make("status", {}, () =>
   Effect.gen(function* () {
     const gateway = yield* running
-    yield* answer(GatewayStatus, gateway === null ? nobody : yield* gateway.status, lines)
+    yield* answer(GatewayStatus, gateway === null ? yield* atRest : yield* gateway.status, lines)
   })
 ).pipe(Command.withDescription("How the gateway of this home is, and what it does."))
