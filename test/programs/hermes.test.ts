@@ -242,7 +242,7 @@ describe("looking things up", () => {
     database.transaction(() => Array.from({ length: 600 }, (_, n) => meet.run(String(1_000 + n), n)))()
     database.close()
     expect((await send("--list")).stdout).toContain("At most the newest 500 chats are shown")
-    const many = json(await send("--list", "--json"), Schema.Array(Schema.Struct({ target: Schema.String })))
+    const many = json(await send("--list", "--json"), Schema.Array(Schema.Unknown))
     expect(many.length).toBeLessThan(510)
     const unknown = await send("--to", "pigeon:7", "hello")
     expect(unknown).toMatchObject({ code: 1, stdout: "" })
