@@ -23,6 +23,3 @@ export const make = (steady: Effect.Effect<number>) =>
   })
 
 export const layer: Layer.Layer<ClockWatch> = Layer.effect(ClockWatch, make(SteadyTime.now))
-
-/** For clocks that only ever go as they are told. */
-export const layerSteady: Layer.Layer<ClockWatch> = Layer.succeed(ClockWatch, { jumped: Effect.succeed(0) })

@@ -14,10 +14,6 @@ import { threadIsChat } from "./Target.js"
 /** Where a job's message is gone on from: a thread of its own, or the chat itself. */
 export type Surface = "thread" | "in_channel"
 
-/** An unknown word means `thread`, which every platform can do or do without. */
-export const surfaceOf = (word: string | null | undefined): Surface =>
-  word?.trim().toLowerCase() === "in_channel" ? "in_channel" : "thread"
-
 /** What a job says about attaching, and what holds for jobs that say nothing. */
 export interface Attaching {
   readonly attach: boolean | null

@@ -1,8 +1,5 @@
 import { Context, type Effect, type Redacted, Schema, type Scope } from "effect"
 
-/** Exit code of a conflict that a restart does not cure (contract §2): a service manager must not loop on it. */
-export const exitCode = 78
-
 /** Another gateway runs on this home. */
 export class HomeInUse extends Schema.TaggedError<HomeInUse>()("HomeInUse", { home: Schema.String }) {
   override get message(): string {

@@ -105,12 +105,6 @@ describe("the way of a message", () => {
     const way = Continuation.wayOf({ address: at, via }, from, surface, attaching, abilities)
     expect(way._tag === "Addressed" ? (way.mirror ? "told" : "quiet") : way._tag).toBe(expected)
   })
-
-  it("takes an unknown word for a thread", () => {
-    expect(
-      ["thread", "in_channel", " In_Channel ", "elsewhere", "", null, undefined].map(Continuation.surfaceOf)
-    ).toEqual(["thread", "in_channel", "in_channel", "thread", "thread", "thread", "thread"])
-  })
 })
 
 const isolation = { groupSessionsPerUser: true, threadSessionsPerUser: false }

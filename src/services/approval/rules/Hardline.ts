@@ -1,6 +1,6 @@
 /** Never, whoever asks: what no agent has to do on a person's machine (gateway.md 5.4). */
 import type { Homes } from "../ProtectedPath.js"
-import { has, type Invocation, isQuery, optionsOf, textsOf, valuesOf } from "../shell/Invocation.js"
+import { has, type Invocation, isQuery, optionsOf, textsOf } from "../shell/Invocation.js"
 import * as Marked from "../shell/Marked.js"
 import { absolute, type Finding, nevers, none } from "./Rule.js"
 
@@ -213,13 +213,3 @@ const rimraf = (invocation: Invocation, homes: Homes): ReadonlyArray<Finding> =>
   optionsOf(textsOf(invocation)).operands.some((operand) => wipes(operand, invocation.directory, homes))
     ? nevers("root-delete", "deletes the system or a home")
     : none
-
-/** Whether an option's value is given as `name=value` among operands, as `dd` has them. */
-export const operandValue = (invocation: Invocation, name: string): string | null =>
-  valuesOf(
-    {
-      given: textsOf(invocation).map((text) => [text.split("=")[0] ?? "", text.slice(text.indexOf("=") + 1)] as const),
-      operands: []
-    },
-    name
-  )[0] ?? null
