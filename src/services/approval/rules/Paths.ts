@@ -1,13 +1,10 @@
-/** Which files a command would touch, and how: by what is known of the programs, else every word may be a file. */
+/** What the files that a command would touch are to the agent: its own secrets, credentials, what starts by itself. */
 import { holdsProtected, type Homes, isInside, type Places, places, reading, writing } from "../ProtectedPath.js"
-import { has, type Invocation, isQuery, type Options, optionsOf, textsOf } from "../shell/Invocation.js"
+import type { Invocation } from "../shell/Invocation.js"
 import * as Marked from "../shell/Marked.js"
-import * as FileOptions from "./FileOptions.js"
 import { isDisk } from "./Hardline.js"
 import { absolute, asks, type Finding, nevers, none } from "./Rule.js"
-import * as TextPrograms from "./TextPrograms.js"
-
-export type Access = "name" | "read" | "write"
+import * as Touches from "./Touches.js"
 
 export interface PathUse {
   /** Absolute, and known to its last letter. */
@@ -15,294 +12,15 @@ export interface PathUse {
   /** With its `..` as they stand: behind a link they lead elsewhere than the letters say. */
   readonly raw: string
   readonly written: string
-  readonly access: Access
+  readonly access: Touches.Access
   /** Does it go into folders? */
   readonly descends: boolean
 }
 
-interface Touch {
-  readonly text: string
-  readonly access: Access
-  readonly descends: boolean
-}
-
-const names = new Set(
-  "ls stat cd pushd chdir chmod chown chgrp realpath readlink dirname basename tree df du find gfind fd fdfind locate wc-l ssh ssh-add ssh-keygen ssh-copy-id scp-i test [ exa eza lsd open which mkdir-p".split(
-    " "
-  )
-)
-const talks = new Set(
-  "echo printf : true false test [ [[ export declare local readonly unset set alias type which command hash help exit return sleep kill pkill killall read logger notify-send trap seq expr".split(
-    " "
-  )
-)
-const writers = new Set(
-  "tee rm unlink rmdir shred truncate touch mkdir vi vim nvim nano emacs ed ex code subl pico micro patch mkfifo mknod srm".split(
-    " "
-  )
-)
-const patterns = new Set("grep egrep fgrep zgrep rg ag ack awk gawk mawk sed gsed jq yq perl".split(" "))
-const copies = new Set("cp mv install ln rsync scp ditto".split(" "))
-const descenders = new Set(
-  "tar gtar bsdtar zip 7z 7za rar ag ack rclone restic borg duplicity rg grep egrep rsync cp scp docker podman docker-compose ln".split(
-    " "
-  )
-)
-
-const gitMessage = [
-  "m",
-  "message",
-  "C",
-  "c",
-  "author",
-  "date",
-  "S",
-  "L",
-  "grep",
-  "format",
-  "pretty",
-  "since",
-  "until",
-  "after",
-  "before",
-  "b",
-  "B",
-  "u",
-  "n"
-]
-
-const touch =
-  (access: Access, descends = false) =>
-  (text: string): Touch => ({ text, access, descends })
-
-/** What may be a path in a word: `--file=x`, `@x`, `file://x`, `of=x`, `-Ix`. */
-const inside = (text: string): ReadonlyArray<string> => {
-  const found = [text]
-  const equals = text.indexOf("=")
-  if (equals > 0) found.push(text.slice(equals + 1))
-  for (const part of [...found]) {
-    if (part.startsWith("@") || part.startsWith("<")) found.push(part.slice(1))
-    if (part.startsWith("file://")) found.push(part.slice(7))
-    if (/^-[A-Za-z][/~.]/.test(part)) found.push(part.slice(2))
-    const at = part.indexOf(":/")
-    if (at > 0 && !part.includes("://")) found.push(part.slice(at + 1))
-    const marked = part.indexOf("@")
-    if (marked > 0) found.push(part.slice(marked + 1))
-    const host = part.indexOf(":")
-    if (host > 0 && !part.includes("//")) found.push(part.slice(0, host))
-  }
-  return found
-}
-
-const descends = (invocation: Invocation): boolean => {
-  if (!descenders.has(invocation.name)) return false
-  const options = optionsOf(textsOf(invocation), FileOptions.valuedOf(invocation.name))
-  switch (invocation.name) {
-    case "ln":
-      return true
-    case "cp":
-    case "scp":
-      return has(options, "r", "R", "a", "recursive", "archive")
-    case "grep":
-    case "egrep":
-      return has(options, "r", "R", "recursive", "dereference-recursive")
-    case "zip":
-      return has(options, "r", "recurse-paths")
-    default:
-      return true
-  }
-}
-
-const copy = (invocation: Invocation, deep: boolean): ReadonlyArray<Touch> => {
-  const options = optionsOf(textsOf(invocation), FileOptions.valuedOf(invocation.name))
-  const target = options.given.find(
-    ([name, value]) =>
-      (name === "t" || "target-directory".startsWith(name)) &&
-      name.length > 0 &&
-      value !== null &&
-      invocation.name !== "rsync" &&
-      invocation.name !== "scp"
-  )?.[1]
-  const sources = target === undefined ? options.operands.slice(0, -1) : options.operands
-  const into = target ?? options.operands.at(-1)
-  const last = (text: string): ReadonlyArray<string> =>
-    sources.map((source) => `${text}/${source.split("/").at(-1) ?? ""}`)
-  return [
-    ...sources.flatMap(inside).map(touch(invocation.name === "mv" ? "write" : "read", deep)),
-    ...(invocation.name === "mv" ? sources.map(touch("read", true)) : []),
-    ...(into === undefined || into === null ? [] : [into, ...last(into)].map(touch("write")))
-  ]
-}
-
-const searches = (invocation: Invocation, deep: boolean): ReadonlyArray<Touch> => {
-  const options = optionsOf(textsOf(invocation), FileOptions.valuedOf(invocation.name))
-  const given = has(options, "e", "f", "regexp", "file", "expression", "files")
-  const operands = given ? options.operands : options.operands.slice(1)
-  const inPlace =
-    /^(sed|gsed|perl|yq)$/.test(invocation.name) &&
-    textsOf(invocation).some((text) => /^(-[a-zA-Z]*i|--in-place|--inplace)/.test(text))
-  const files = options.given.flatMap(([name, value]) =>
-    /^(f|file|exclude-from|slurpfile|rawfile)$/.test(name) && value !== null ? [value] : []
-  )
-  return [
-    ...files.map(touch("read")),
-    ...(operands.length === 0 && deep ? ["."] : operands).map(touch(inPlace ? "write" : "read", deep)),
-    ...programsOf(invocation).flatMap(({ reads, writes }) => [
-      ...reads.map(touch("read")),
-      ...writes.filter((file) => !devices.test(file)).map(touch("write"))
-    ])
-  ]
-}
-
-const programsOf = (invocation: Invocation): ReadonlyArray<TextPrograms.Named> =>
-  /^(?:[gm]?awk|g?sed)$/.test(invocation.name)
-    ? textsOf(invocation).map((text) => TextPrograms.named(invocation.name, text))
-    : []
-
-const downloads = (invocation: Invocation): ReadonlyArray<Touch> => {
-  const texts = textsOf(invocation)
-  const valued =
-    invocation.name === "wget"
-      ? ["O", "P", "output-document", "directory-prefix", "o", "a"]
-      : ["o", "output", "output-dir", "D", "c", "cookie-jar", "trace", "dump-header"]
-  const options = optionsOf(texts, FileOptions.valuedOf(invocation.name))
-  return [
-    ...options.given.flatMap(([name, value]) =>
-      valued.includes(name) && value !== null ? [touch("write")(value)] : []
-    ),
-    ...options.given.flatMap(([name, value]) =>
-      valued.includes(name) || value === null || /^(H|header|A|X|u)$/.test(name) ? [] : inside(value).map(touch("read"))
-    ),
-    ...options.operands.flatMap(inside).map(touch("read"))
-  ]
-}
-
-/** Commands of git's whose words are messages and names. */
-const gitTalks = /^(commit|tag|config|log|push|remote)$/
-
-const gitMakes = /^(rm|mv|clone|init|worktree|bundle|archive|format-patch|checkout-index)$/
-
-const git = (invocation: Invocation): ReadonlyArray<Touch> => {
-  const texts = textsOf(invocation)
-  const options = optionsOf(texts, gitMessage)
-  const [sub = "", ...operands] = options.operands
-  return [
-    ...FileOptions.written(texts).map(touch("write")),
-    ...texts.flatMap((text) => (text.startsWith("--prefix=") ? [touch("write")(text.slice(9))] : [])),
-    ...(gitTalks.test(sub) ? [] : texts.flatMap(inside).map(touch("read"))),
-    ...ofGit(invocation, options, sub, operands)
-  ]
-}
-
-const ofGit = (
-  invocation: Invocation,
-  options: Options,
-  sub: string,
-  operands: ReadonlyArray<string>
-): ReadonlyArray<Touch> => {
-  if (gitTalks.test(sub))
-    return options.given.flatMap(([name, value]) =>
-      /^(F|file)$/.test(name) && value !== null ? [touch("read")(value)] : []
-    )
-  if (sub === "apply" || sub === "am")
-    return optionsOf(textsOf(invocation), ["directory"]).given.flatMap(([name, value]) =>
-      name === "directory" && value !== null ? [touch("write")(`${value}/.env`), touch("write")(value)] : []
-    )
-  return operands.map(touch(gitMakes.test(sub) ? "write" : "read"))
-}
-
-const finds = (invocation: Invocation): ReadonlyArray<Touch> => {
-  const texts = textsOf(invocation)
-  const end = texts.findIndex((text) => text.startsWith("-") || text === "!" || text === "(")
-  const reads = texts.some((text) => /^-(exec|execdir|ok|okdir)$/.test(text))
-  const deletes = texts.includes("-delete")
-  const files = texts.flatMap((text, at) =>
-    /^-(fprint0?|fprintf|fls)$/.test(text) ? [touch("write")(texts[at + 1] ?? "")] : []
-  )
-  const starts = end < 0 ? texts : texts.slice(0, end)
-  return [
-    ...files,
-    ...(starts.length === 0 ? ["."] : starts).map(touch(deletes ? "write" : reads ? "read" : "name", reads || deletes))
-  ]
-}
-
-const words = (invocation: Invocation): ReadonlyArray<Touch> => {
-  const { name } = invocation
-  const deep = descends(invocation)
-  const texts = textsOf(invocation)
-  if (isQuery(invocation) || name === "ssh") return none_
-  // Whatever an option makes of it: a word that names a place is looked at as one.
-  const all = texts.flatMap(inside).map(touch("read"))
-  if (copies.has(name)) return [...all, ...copy(invocation, deep)]
-  if (patterns.has(name)) return [...all, ...searches(invocation, deep)]
-  if (name === "git") return git(invocation)
-  if (name === "find" || name === "gfind") return finds(invocation)
-  if (name === "curl" || name === "wget") return [...all, ...downloads(invocation)]
-  if (talks.has(name)) return none_
-  if (name === "dd")
-    return texts.map((text) => touch(text.startsWith("of=") ? "write" : "read")(text.slice(text.indexOf("=") + 1)))
-  const { operands } = optionsOf(texts)
-  if (writers.has(name)) return operands.map(touch("write", name === "rm"))
-  if (names.has(name))
-    return [
-      ...operands.map(touch("name")),
-      ...texts.flatMap((text) =>
-        /^--[\w-]*from=/.test(text) ? [touch("read")(text.slice(text.indexOf("=") + 1))] : []
-      )
-    ]
-  if (name === "sort") {
-    const { given } = optionsOf(texts, ["o", "output", "k", "t", "T"])
-    return [
-      ...given.flatMap(([option, value]) =>
-        /^(o|output)$/.test(option) && value !== null ? [touch("write")(value)] : []
-      ),
-      ...operands.map(touch("read"))
-    ]
-  }
-  if (/^(unzip|tar|gtar|bsdtar)$/.test(name)) {
-    // `tar cf x y` is `tar -cf x y`
-    const [cluster = "", ...others] = texts
-    const dashed = name !== "unzip" && /^[A-Za-z]+$/.test(cluster) ? [`-${cluster}`, ...others] : texts
-    const { given } = optionsOf(dashed, ["d", "C", "directory", "f", "file"])
-    const makes = given.some(([option]) => /^(c|r|u|create|append|update)$/.test(option)) && name !== "unzip"
-    return [
-      ...given.flatMap(([option, value]) =>
-        makes && /^(f|file)$/.test(option) && value !== null ? [touch("write")(value)] : []
-      ),
-      ...given.flatMap(([option, value]) =>
-        /^(d|C|directory)$/.test(option) && value !== null ? [touch("write")(value), touch("read", true)(value)] : []
-      ),
-      ...texts.flatMap(inside).map(touch("read", deep))
-    ]
-  }
-  return [
-    ...texts.flatMap(inside).map(touch("read", deep || serves(invocation))),
-    ...FileOptions.written(texts).map(touch("write")),
-    ...(name === "xxd" && texts.includes("-r") ? texts.slice(-1).map(touch("write")) : [])
-  ]
-}
-
-/** Does it offer a folder to the network? */
-const serves = ({ args, name }: Invocation): boolean =>
-  /^python[\d.]*$/.test(name)
-    ? args.some(({ text }) => text === "http.server" || text === "SimpleHTTPServer")
-    : (name === "php" && args.some(({ text }) => text === "-S")) || /^(?:http-server|serve|live-server)$/.test(name)
-
-const none_: ReadonlyArray<Touch> = []
-
-const devices = /^\/dev\/(null|stdin|stdout|stderr|tty|full|zero|u?random|fd\/\d+|tcp\/.*|udp\/.*|pts\/\d+)$/
-
-const opened = (invocation: Invocation): ReadonlyArray<Touch> =>
-  invocation.opened.flatMap(({ operator, target }) =>
-    target === null || devices.test(target) || (/^\d+-?$|^-$/.test(target) && operator.includes("&"))
-      ? []
-      : [touch(operator.includes(">") ? "write" : "read")(target)]
-  )
-
 const shownPlace = (text: string): string => `\`${Marked.show(text)}\``
 
 /** Does a word with parts that are not known mean, or could it mean, one of the places? */
-const unclear = ({ access, text }: Touch, file: string | null, kinds: Places): ReadonlyArray<Finding> => {
+const unclear = ({ access, text }: Touches.Touch, file: string | null, kinds: Places): ReadonlyArray<Finding> => {
   if (access === "name") return none
   if (file !== null && /^\/proc\/[^/]+\/(task\/[^/]+\/)?(environ|mem|maps|auxv|fd|root|cwd)(\/|$)/.test(file))
     return nevers("process-memory", `${shownPlace(text)} shows the secrets of a running process`)
@@ -379,9 +97,9 @@ export const of = (invocation: Invocation, homes: Homes, source: string): Touche
   const findings: Array<Finding> = []
   const kinds = places(homes)
   findings.push(...collected(invocation, source))
-  if (programsOf(invocation).some(({ hides }) => hides))
+  if (Touches.hides(invocation))
     findings.push(...asks("hidden-path", `which file \`${invocation.name}\` would write is not known before it runs`))
-  for (const touched of [...words(invocation), ...opened(invocation)]) {
+  for (const touched of Touches.of(invocation)) {
     if (touched.text === "") continue
     const text = touched.text.startsWith("~/")
       ? `${homes.person}${touched.text.slice(1)}`
