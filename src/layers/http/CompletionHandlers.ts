@@ -18,7 +18,7 @@ import { type CompletionRequest, parse } from "./CompletionRequest.js"
 import { EventSender } from "./EventSender.js"
 import * as Exchange from "./Exchange.js"
 import { answered } from "./Failures.js"
-import { arrivalOf, eventOf, sourceOf } from "./Surfaces.js"
+import { arrivalOf, eventOf, messageOnly, sourceOf } from "./Surfaces.js"
 import { shortened } from "../../services/operation/Shortened.js"
 
 const surface = "api_server"
@@ -127,6 +127,7 @@ export const layer = HttpApiBuilder.group(Api, "completions", (handlers) =>
           unattended: "unattended",
           workingDirectory: null
         })
+        yield* messageOnly(caller, asked.question)
         return yield* exchange.open(event, arrival, session.id)
       })
 

@@ -22,7 +22,7 @@ import { Database } from "../../services/state/Database.js"
 import { EventSender } from "./EventSender.js"
 import * as Exchange from "./Exchange.js"
 import { answered } from "./Failures.js"
-import { arrivalOf, eventOf, sourceOf } from "./Surfaces.js"
+import { arrivalOf, eventOf, messageOnly, sourceOf } from "./Surfaces.js"
 import { shortened } from "../../services/operation/Shortened.js"
 
 /** Sessions of other surfaces are continued there: two conversations must not write one transcript. */
@@ -194,6 +194,7 @@ export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
             unattended: payload.once ? "single_query" : null,
             workingDirectory: payload.surface === "cli" ? payload.workingDirectory : null
           })
+          yield* messageOnly(caller, payload.text)
           const accepted = yield* exchange.open(event, arrival, session.id)
           if (wantsEvents(request.headers["accept"]))
             return yield* sender.respond(request, {}, (sink) =>

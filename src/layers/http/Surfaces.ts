@@ -1,6 +1,9 @@
 /** The surfaces that this server speaks for: the page, a terminal, and programs that ask the agent as a model. */
+import { Effect } from "effect"
+import { type ApiError, forbidden } from "../../services/api/ApiError.js"
 import type { CallerShape } from "../../services/api/Caller.js"
 import { type Arrival, InboundEvent, Source } from "../../services/conversation/InboundEvent.js"
+import * as SlashCommand from "../../services/conversation/SlashCommand.js"
 
 export type SurfaceName = "web" | "cli" | "api_server"
 
@@ -55,6 +58,20 @@ export const eventOf = (options: {
     sessionId: options.sessionId,
     instructions: options.instructions
   })
+
+/**
+ * Commands and answers are what a person types: a command that the agent started could answer the agent's own question
+ * with them, so it sends messages only (decision 29).
+ */
+export const messageOnly = (caller: CallerShape, text: string): Effect.Effect<void, ApiError> =>
+  caller.insideTurn && (SlashCommand.parse(text)._tag !== "NotACommand" || SlashCommand.approvalWord(text) !== null)
+    ? Effect.fail(
+        forbidden(
+          "not_for_the_agent",
+          "commands of a conversation and answers to its questions are for a person: they are refused to what was started inside a turn"
+        )
+      )
+    : Effect.void
 
 /** What the request says about its delivery. A command that the agent started has nobody in front of it. */
 export const arrivalOf = (

@@ -16,7 +16,7 @@ import { SessionStore } from "../../services/session/SessionStore.js"
 import type { Transcript } from "../../services/session/Transcript.js"
 import { Database } from "../../services/state/Database.js"
 import * as Exchange from "../http/Exchange.js"
-import { arrivalOf, eventOf, sourceOf } from "../http/Surfaces.js"
+import { arrivalOf, eventOf, messageOnly, sourceOf } from "../http/Surfaces.js"
 
 const notFound = (id: string) => new Refused({ code: "not_found", text: `there is no conversation ${id}` })
 
@@ -73,6 +73,7 @@ const make = Effect.gen(function* () {
           unattended: once ? "single_query" : null,
           workingDirectory
         })
+        yield* messageOnly(caller, text)
         const accepted = yield* exchange.open(event, arrival, session.id)
         return yield* accepted.follow((events) => {
           for (const said of events) tell(said)

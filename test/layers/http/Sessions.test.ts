@@ -265,6 +265,37 @@ layer(server(), { excludeTestServices: true })("sessions", (it) => {
     })
   )
 
+  it.effect("take messages, but no commands and no answers, from what the agent itself started", () =>
+    Effect.gen(function* () {
+      const play = yield* begin
+      const session = yield* create({ surface: "cli" })
+      const headers = { "x-hermes-context": JSON.stringify({ HERMES_SESSION_ID: session.id }) }
+      const chat = (text: string, more: object = {}) =>
+        Effect.map(
+          ask(`/api/sessions/${session.id}/chat`, { body: { text, surface: "cli", once: true }, ...more }),
+          ({ status }) => status
+        )
+      const typed = [
+        "/approve",
+        " /approve always",
+        "/approve_all",
+        "/deny",
+        "/new",
+        "\u200b/approve",
+        "/nothing",
+        "yes",
+        "OK",
+        "👍"
+      ]
+      for (const text of typed) assert.strictEqual(yield* chat(text, { headers }), 403, text)
+      assert.strictEqual(play.accepted.length, 0)
+      // The control: a message is taken from it, and all of them from a person.
+      assert.strictEqual(yield* chat("approve of this text?", { headers }), 200)
+      for (const text of typed) assert.strictEqual(yield* chat(text), 200, text)
+      assert.strictEqual(play.accepted.length, 1 + typed.length)
+    })
+  )
+
   it.effect("are continued on their own surface only", () =>
     Effect.gen(function* () {
       yield* begin
