@@ -48,6 +48,12 @@ const answers = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
     return nevers("pairing", "letting people in is for the owner")
   if (follows(words, /^config$/i, /^set$/i, { test: OwnersSetting.is }))
     return nevers("config", "approvals, security and allowlists are set by the owner")
+  if (
+    isHermes(invocation) &&
+    words.includes("chat") &&
+    typed(invocation).some((text) => /^\s*\/(approve|deny)/im.test(text))
+  )
+    return nevers("approvals", "answering approvals is for the owner")
   if (isHermes(invocation) && follows(words, /^unpause$/i))
     return nevers("pause", "what the owner has paused begins again when the owner says so")
   if (!isHermes(invocation)) return none
@@ -60,6 +66,12 @@ const answers = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
     return nevers("cron", "a scheduled run must not create or edit jobs")
   return none
 }
+
+/** What a command of ours is given as a person's words. */
+const typed = (invocation: Invocation): ReadonlyArray<string> => [
+  ...textsOf(invocation).map((text) => text.replace(/^(?:-[qz]|--(?:query|oneshot)=)/, "")),
+  invocation.stdin.text ?? ""
+]
 
 const ownName = /hermes/i
 
