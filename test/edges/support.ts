@@ -77,9 +77,15 @@ export const cut = (text: string): FastCheck.Arbitrary<Buffer> => {
 /** Much more than anything here needs, and less than what a person would call hanging. */
 const mostMicroseconds = 1_000_000
 
+/** Whoever runs the tests is heard in between. */
+const turn = Effect.async<void>((resume) => {
+  setImmediate(() => resume(Effect.void))
+})
+
 /** Why it is not right that it ended so: a defect, or more work than a second of it; null when all is well. */
 export const misbehaviour = <A, E>(self: Effect.Effect<A, E>): Effect.Effect<string | null> =>
   Effect.gen(function* () {
+    yield* turn
     const before = process.cpuUsage()
     const exit = yield* Effect.exit(self)
     const { system, user } = process.cpuUsage(before)

@@ -35,7 +35,7 @@ import * as Watch from "../../src/services/shell/Watch.js"
 import { scaled } from "../scale.js"
 import * as Edge from "./support.js"
 
-const runs = (full: number) => ({ fastCheck: { numRuns: scaled(full * 200, Math.ceil(full / 3)) } })
+const runs = (full: number) => ({ fastCheck: { numRuns: scaled(full * 200, Math.ceil(full / 5)) } })
 
 /** Ends by a value, and soon. */
 const fine = (look: () => unknown) => Effect.map(Edge.misbehaviour(Effect.sync(look)), (wrong) => assert.isNull(wrong))

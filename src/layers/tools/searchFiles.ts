@@ -33,7 +33,11 @@ const Parameters = Schema.Struct({
   }),
   target: Schema.optional(Schema.Literal("content", "files")),
   path: Schema.optional(Schema.NonEmptyString.annotations({ description: "A directory or a file." })),
-  glob: Schema.optional(Schema.NonEmptyString.annotations({ description: "Only these files, as `*.{ts,tsx}`." })),
+  glob: Schema.optional(
+    Schema.NonEmptyString.pipe(Schema.maxLength(1_000)).annotations({
+      description: "Only these files, as `*.{ts,tsx}`."
+    })
+  ),
   ignore_case: Schema.optional(Schema.Boolean),
   limit: Schema.optional(Schema.Int.pipe(Schema.between(1, mostResults))),
   offset: Schema.optional(Schema.Int.pipe(Schema.nonNegative()).annotations({ description: "Results to skip." }))

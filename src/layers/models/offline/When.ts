@@ -171,6 +171,9 @@ export const repeated = (text: string): Plan | null => onDayOfMonth(text) ?? eve
 const zoneOf = (timezone: string): DateTime.TimeZone =>
   Option.getOrElse(DateTime.zoneFromString(timezone), () => DateTime.zoneMakeOffset(0))
 
+/** Nobody names a time behind that many characters, and the library's own time grows with their square. */
+const longestPhrase = 1_000
+
 /** In the morning, for a day without a time. */
 const usualHour = 9
 
@@ -182,7 +185,7 @@ export const once = (text: string, nowMillis: number, timezone: string): Effect.
       const zone = zoneOf(timezone)
       const now = DateTime.unsafeMakeZoned(nowMillis, { timeZone: zone })
       const reference = { instant: new Date(nowMillis), timezone: DateTime.zonedOffset(now) / 60_000 }
-      const [found] = chrono.en.parse(text, reference, { forwardDate: true })
+      const [found] = chrono.en.parse(text.slice(0, longestPhrase), reference, { forwardDate: true })
       if (found === undefined) return null
       const { start } = found
       const part = (name: Parameters<typeof start.get>[0]): number => start.get(name) ?? 0
