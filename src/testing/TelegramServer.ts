@@ -66,7 +66,8 @@ export interface TelegramServer {
   readonly token: string
   readonly bot: TelegramUser
   readonly user: (n: number) => TelegramUser
-  readonly dm: (user: TelegramUser) => TelegramChat
+  /** `is_forum`: the bot may open topics there. */
+  readonly dm: (user: TelegramUser, fields?: Pick<TelegramChat, "is_forum">) => TelegramChat
   readonly group: (n: number, fields?: Partial<TelegramChat>) => TelegramChat
   readonly addTopic: (chat: TelegramChat, topic: number) => Effect.Effect<void>
   readonly removeTopic: (chat: TelegramChat, topic: number) => Effect.Effect<void>
@@ -302,8 +303,8 @@ export const make = (
       token,
       bot,
       user: (n) => ({ id: 500_000_000 + n, is_bot: false, first_name: `Person${n}`, username: `person_${n}` }),
-      dm: (user) => {
-        const chat: TelegramChat = { id: user.id, type: "private", first_name: user.first_name }
+      dm: (user, fields) => {
+        const chat: TelegramChat = { id: user.id, type: "private", first_name: user.first_name, ...fields }
         world.addChat(chat)
         return chat
       },

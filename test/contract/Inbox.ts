@@ -125,5 +125,37 @@ export const suite = (name: string, stores: Layer.Layer<Database | Inbox | Chann
           )
         })
       )
+
+      it.effect("a topic that was opened keeps its name, whoever writes there, until another takes its place", () =>
+        Effect.gen(function* () {
+          const inbox = yield* Inbox
+          const channels = yield* ChannelDirectory
+          const write = (chatId: string, threadId: string, messageId: string) =>
+            inbox.accept(
+              key("named"),
+              event({ messageId, source: source({ platform: "named", chatId, chatName: "News", threadId }) }),
+              arrival
+            )
+          const open = (chatId: string, threadId: string, name: string) =>
+            channels.rememberTopic({ platform: "named", chatId, threadId, name })
+          const find = (chatId: string, name: string) => channels.topic({ platform: "named", chatId, name })
+          // A thread of a person of that name is none that was opened under it.
+          yield* write("1", "5", "a")
+          assert.isNull(yield* find("1", "News"))
+          yield* open("1", "6", "Reports")
+          yield* open("1", "7", "News")
+          yield* open("2", "8", "Reports")
+          yield* write("1", "6", "b")
+          assert.strictEqual(yield* find("1", "reports"), "6")
+          assert.strictEqual(yield* find("1", "News"), "7")
+          yield* open("1", "9", "Reports")
+          assert.strictEqual(yield* find("1", "Reports"), "9")
+          assert.strictEqual(yield* find("2", "Reports"), "8")
+          assert.sameMembers(
+            (yield* channels.list(["named"], 10)).map(({ chatId, threadId }) => `${chatId}:${threadId}`),
+            ["1:5", "1:7", "1:9", "2:8"]
+          )
+        })
+      )
     })
   })

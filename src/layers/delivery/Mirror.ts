@@ -1,4 +1,6 @@
 import { Effect, Layer } from "effect"
+import { ChannelDirectory } from "../../services/adapter/ChannelDirectory.js"
+import { topicNameOf } from "../../services/delivery/Target.js"
 import { type Mirrored, labelled, Mirror } from "../../services/delivery/Mirror.js"
 import { Redactor } from "../../services/delivery/Redactor.js"
 import { Settings } from "../../services/operation/Settings.js"
@@ -10,6 +12,7 @@ import { Database } from "../../services/state/Database.js"
 
 const make = Effect.gen(function* () {
   const database = yield* Database
+  const directory = yield* ChannelDirectory
   const redactor = yield* Redactor
   const sessions = yield* SessionStore
   const settings = yield* Settings
@@ -27,7 +30,12 @@ const make = Effect.gen(function* () {
     )
 
   return Mirror.of({
-    into: Effect.fn("Mirror.into")(function* ({ chatId, platform, threadId }, userId, said) {
+    into: Effect.fn("Mirror.into")(function* (place, userId, said) {
+      const { chatId, platform } = place
+      const name = topicNameOf(platform, place)
+      // Answers in a topic that was named come with its id.
+      const threadId = name === null ? place.threadId : yield* directory.topic({ platform, chatId, name })
+      if (name !== null && threadId === null) return false
       const session = yield* sessions.findByOrigin({ platform, chatId, threadId, userId })
       if (session === null) return false
       yield* append(session.id, said)
@@ -41,5 +49,8 @@ const make = Effect.gen(function* () {
 })
 
 /** Rows in the transcripts of the conversations that are told. */
-export const layer: Layer.Layer<Mirror, never, Database | Redactor | SessionStore | Settings | Transcript> =
-  Layer.effect(Mirror, make)
+export const layer: Layer.Layer<
+  Mirror,
+  never,
+  ChannelDirectory | Database | Redactor | SessionStore | Settings | Transcript
+> = Layer.effect(Mirror, make)

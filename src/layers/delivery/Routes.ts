@@ -14,8 +14,16 @@ import {
   UnresolvedTarget
 } from "../../services/delivery/TargetResolver.js"
 import type { StateError } from "../../services/state/StateError.js"
+import * as Target from "../../services/delivery/Target.js"
 import * as References from "./References.js"
 import { shortened } from "../../services/operation/Shortened.js"
+
+interface Topic {
+  readonly chatId: string
+  readonly name: string
+  /** Null before something was sent there. */
+  readonly threadId: string | null
+}
 
 type Routes = ReadonlyArray<Omit<Deliver.Routed, "token">>
 
@@ -23,6 +31,9 @@ const isRouteError = Schema.is(Schema.Union(UnknownPlatform, UnresolvedTarget, N
 
 const passedOn = (reference: string, platform: string): string =>
   `"${shortened(reference)}" is no chat that I know; it is passed on to ${platform} as it is written`
+
+const opensTopic = (name: string): string =>
+  `the topic “${shortened(name)}” is opened in that chat when something is first sent there`
 
 /** The chat that the job was made in, where that is on this platform: ids of two platforms have nothing to do with each other. */
 const originOn = (platform: string, origin: Address | null): Address | null =>
@@ -80,6 +91,33 @@ export const make = (
       return [{ address: address({ ...home, threadId }), via: "home", note: null }]
     })
 
+  /** The topic that a place names instead of numbering it, with its id once it has been opened. */
+  const topicOf = (at: Address): Effect.Effect<Topic | null, StateError> => {
+    const { chatId, platform } = at
+    const name = Target.topicNameOf(platform, at)
+    return name === null
+      ? Effect.succeed(null)
+      : Effect.map(directory.topic({ platform, chatId, name }), (threadId) => ({ chatId, name, threadId }))
+  }
+
+  /** One topic is one place, by its name in any letters and by its number. */
+  const topicsInOneSpelling = (targets: ReadonlyArray<Deliver.Routed>) =>
+    Effect.gen(function* () {
+      const topics = (yield* Effect.forEach(targets, ({ address: at }) => topicOf(at))).filter((one) => one !== null)
+      return targets.map((target) => {
+        const { address: at } = target
+        const name = Target.topicNameOf(at.platform, at)
+        const same = topics.find(
+          (one) =>
+            one.chatId === at.chatId &&
+            (name === null
+              ? one.threadId !== null && one.threadId === at.threadId
+              : Target.bare(name) === Target.bare(one.name))
+        )
+        return same === undefined ? target : { ...target, address: address({ ...at, threadId: same.name }) }
+      })
+    })
+
   const toChat = (
     written: string,
     platform: string,
@@ -96,11 +134,18 @@ export const make = (
       // On Slack the thread of the origin is where its chat goes on.
       const from = platform === "slack" && here.threadId === null ? originOn(platform, origin) : null
       const at = from?.chatId === here.chatId ? from : here
+      const topic = yield* topicOf(at)
+      const standing = topic === null || topic.threadId === null ? at : { ...at, threadId: topic.threadId }
       return [
         {
           address: at,
-          via: Deliver.matchesOrigin(at, origin) ? "origin" : "explicit",
-          note: reading._tag === "Unknown" ? passedOn(reference, platform) : null
+          via: Deliver.matchesOrigin(standing, origin) ? "origin" : "explicit",
+          note:
+            reading._tag === "Unknown"
+              ? passedOn(reference, platform)
+              : topic !== null && topic.threadId === null
+                ? opensTopic(topic.name)
+                : null
         }
       ]
     })
@@ -157,7 +202,7 @@ export const make = (
             targets.push(...routes.map((to) => ({ ...to, token: token.written })))
           }
         }
-        return { targets: Deliver.merge(targets), problems, unanchored }
+        return { targets: Deliver.merge(yield* topicsInOneSpelling(targets)), problems, unanchored }
       })
   }
 }

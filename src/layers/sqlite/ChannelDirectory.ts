@@ -1,7 +1,7 @@
-import { Effect, Layer, Schema } from "effect"
-import { ChannelDirectory } from "../../services/adapter/ChannelDirectory.js"
+import { Clock, Effect, Layer, Schema } from "effect"
+import { ChannelDirectory, type NamedTopic } from "../../services/adapter/ChannelDirectory.js"
 import { bare } from "../../services/delivery/Target.js"
-import { Database } from "../../services/state/Database.js"
+import { Database, Transaction } from "../../services/state/Database.js"
 import * as Rows from "./Rows.js"
 
 const Row = Schema.Struct({
@@ -13,6 +13,7 @@ const Row = Schema.Struct({
   lastSeenAt: Schema.Number
 })
 const many = Rows.all(Row, "channels")
+const oneTopic = Rows.first(Schema.Struct({ threadId: Schema.String }))
 
 const columns = `platform, chat_id AS chatId, nullif(thread_id, '') AS threadId, name, type, last_seen_at AS lastSeenAt`
 
@@ -47,7 +48,29 @@ export const layer = Layer.effect(
                 LIMIT ${beginnings}))
             ORDER BY last_seen_at DESC, chat_id`)
         )
-      })
+      }),
+      topic: Effect.fn("ChannelDirectory.topic")(({ chatId, name, platform }: Omit<NamedTopic, "threadId">) =>
+        database.read("channels.topic", (sql) =>
+          Effect.map(
+            oneTopic(sql`SELECT thread_id AS threadId FROM channels
+              WHERE platform = ${platform} AND chat_id = ${chatId} AND spoken_name = ${bare(name)} AND type = 'topic'`),
+            (row) => row?.threadId ?? null
+          )
+        )
+      ),
+      rememberTopic: Effect.fn("ChannelDirectory.rememberTopic")(({ chatId, name, platform, threadId }: NamedTopic) =>
+        database.write(
+          "channels.rememberTopic",
+          Effect.gen(function* () {
+            const sql = yield* Transaction
+            const now = yield* Clock.currentTimeMillis
+            yield* sql`DELETE FROM channels
+              WHERE platform = ${platform} AND chat_id = ${chatId} AND spoken_name = ${bare(name)} AND type = 'topic'`
+            yield* sql`INSERT OR REPLACE INTO channels (platform, chat_id, thread_id, name, spoken_name, type, last_seen_at)
+              VALUES (${platform}, ${chatId}, ${threadId}, ${name}, ${bare(name)}, 'topic', ${now})`
+          })
+        )
+      )
     })
   )
 )

@@ -43,7 +43,7 @@ const Sequence = Rows.first(Schema.Struct({ sequence: Schema.Number }))
 /** Chats whose last sight is fresh, so that a lively one does not cost a statement a message. */
 const sightsKept = 1_024
 
-/** Remembers the chat of an event, with the newest name that it had. */
+/** Remembers the chat of an event, with the newest name that it had. A topic keeps the one that it was opened under: its messages say only the chat's. */
 const makeNoteChat = () => {
   const seen = new Map<string, { readonly name: string | null; readonly at: number }>()
 
@@ -65,7 +65,9 @@ const makeNoteChat = () => {
       yield* sql`INSERT INTO channels (platform, chat_id, thread_id, name, spoken_name, type, last_seen_at)
         VALUES (${platform}, ${chatId}, ${threadId}, ${chatName}, ${chatName === null ? null : bare(chatName)}, ${chatType}, ${at})
         ON CONFLICT (platform, chat_id, thread_id) DO UPDATE
-          SET name = coalesce(excluded.name, name), spoken_name = coalesce(excluded.spoken_name, spoken_name), type = excluded.type, last_seen_at = excluded.last_seen_at`
+          SET name = iif(type = 'topic', name, coalesce(excluded.name, name)),
+            spoken_name = iif(type = 'topic', spoken_name, coalesce(excluded.spoken_name, spoken_name)),
+            type = iif(type = 'topic', type, excluded.type), last_seen_at = excluded.last_seen_at`
     })
 }
 

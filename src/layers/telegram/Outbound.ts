@@ -1,7 +1,6 @@
 /** Sending, editing and typing on Telegram. */
 import type { RawApi } from "grammy"
 import { Effect, Either, Option, Schema } from "effect"
-import type { Address } from "../../fibers/DeliveryOrigin.js"
 import {
   type Adapter,
   type Button,
@@ -13,11 +12,14 @@ import {
   SendRetryable,
   SendUncertain
 } from "../../services/adapter/Adapter.js"
+import type { ChannelDirectory } from "../../services/adapter/ChannelDirectory.js"
+import { topicNameOf } from "../../services/delivery/Target.js"
 import * as SteadyTime from "../../services/operation/SteadyTime.js"
 import type { BotApi, BotApiError } from "./BotApi.js"
 import { type Chats, type KnownChat, makeMemory } from "./Chats.js"
 import { format } from "./Formatting.js"
-import { isFormRefused, isThreadGone, isUnchanged, sendErrorOf } from "./SendFailure.js"
+import { type Effectful, isFormRefused, isThreadGone, isUnchanged, sendErrorOf } from "./SendFailure.js"
+import * as Topics from "./Topics.js"
 import { Chat } from "./Update.js"
 import * as Upload from "./Upload.js"
 
@@ -79,6 +81,8 @@ const keyboardOf = (
 interface Route {
   readonly chatId: string
   readonly threadId: string | null
+  /** The name that its topic has to be found by; null once it was found a second time, and where there is none. */
+  readonly topicName: string | null
   readonly notes: ReadonlyArray<string>
   /** The platform did not take the files as pictures or sounds. */
   readonly asDocuments: boolean
@@ -89,7 +93,7 @@ type Reaction = NonNullable<Parameters<RawApi["setMessageReaction"]>[0]["reactio
 export type Outbound = Pick<Adapter, "send" | "edit" | "typing" | "chatInfo"> &
   Required<Pick<Adapter, "openThread" | "react">>
 
-export const make = (api: BotApi, chats: Chats): Outbound => {
+export const make = (api: BotApi, chats: Chats, directory: typeof ChannelDirectory.Service): Outbound => {
   const floods = makeMemory<number>()
   const keyboards = makeMemory<Keyboard>()
 
@@ -140,13 +144,46 @@ export const make = (api: BotApi, chats: Chats): Outbound => {
   }
 
   /** A private topic takes a message only as an answer, so one that answers nothing answers the last seen there. */
-  const anchorOf = (address: Address): number | null =>
-    integer(
-      address.anchor ??
-        (address.threadId !== null && isPrivate(address.chatId)
-          ? chats.lastMessage(address.chatId, address.threadId)
-          : null)
+  const anchorOf = (anchor: string | null, { chatId, threadId }: Route): number | null =>
+    integer(anchor ?? (threadId !== null && isPrivate(chatId) ? chats.lastMessage(chatId, threadId) : null))
+
+  const createTopic = (chatId: string, name: string, effect: Effectful): Effect.Effect<string, SendError> =>
+    Effect.zipRight(
+      unlessFlooded(chatId),
+      api
+        .call(
+          "createForumTopic",
+          (raw, signal) =>
+            raw.createForumTopic(
+              { chat_id: integer(chatId) ?? chatId, name: Array.from(name).slice(0, longestTopic).join("") },
+              signal
+            ),
+          patience.topic
+        )
+        .pipe(
+          Effect.tapError((error) => noteFlood(chatId, error)),
+          Effect.mapError((error) => sendErrorOf(error, effect)),
+          Effect.map((opened) => String(opened.message_thread_id))
+        )
     )
+
+  // In doubt it is opened again: an empty topic too many harms nobody, and the message has surely not left.
+  const topics = Topics.make(directory, (chatId, name) => createTopic(chatId, name, "idempotent"))
+
+  /** A route with its topic's id in place of the topic's name. */
+  const intoTopic = (route: Route, name: string, gone: string | null): Effect.Effect<Route, SendError> =>
+    Effect.map(topics.find(route.chatId, name, gone), ({ note, threadId }) => ({
+      ...route,
+      threadId,
+      topicName: gone === null ? name : null,
+      notes: note === null ? route.notes : [...route.notes, note]
+    }))
+
+  const routeOf = ({ address: { chatId, threadId } }: OutboundMessage): Effect.Effect<Route, SendError> => {
+    const route: Route = { chatId, threadId, topicName: null, notes: [], asDocuments: false }
+    const name = topicNameOf("telegram", route)
+    return name === null ? Effect.succeed(route) : intoTopic(route, name, null)
+  }
 
   /** The same message by another route, once for each reason. */
   const detour = (message: OutboundMessage, route: Route, error: BotApiError): Route | null => {
@@ -192,7 +229,7 @@ export const make = (api: BotApi, chats: Chats): Outbound => {
       yield* unlessFlooded(route.chatId)
       const thread = yield* threadParameters(route)
       const { keyboard, note } = keyboardOf(message.buttons)
-      const anchor = anchorOf(message.address)
+      const anchor = anchorOf(message.address.anchor, route)
       const where: Upload.Where = {
         chat_id: integer(route.chatId) ?? route.chatId,
         ...thread,
@@ -201,6 +238,8 @@ export const make = (api: BotApi, chats: Chats): Outbound => {
       const answer = yield* Effect.either(yield* callFor(message, route, where, keyboard))
       if (Either.isLeft(answer)) {
         yield* noteFlood(route.chatId, answer.left)
+        if (left > 0 && route.topicName !== null && isThreadGone(answer.left))
+          return yield* attempt(message, yield* intoTopic(route, route.topicName, route.threadId), left - 1)
         const next = left > 0 ? detour(message, route, answer.left) : null
         return yield* next === null ? Effect.fail(sendErrorOf(answer.left, "once")) : attempt(message, next, left - 1)
       }
@@ -249,22 +288,7 @@ export const make = (api: BotApi, chats: Chats): Outbound => {
   const openThread: Outbound["openThread"] = (address, name) =>
     Effect.gen(function* () {
       if ((yield* lookUp(address.chatId))?.forum !== true) return null
-      yield* unlessFlooded(address.chatId)
-      const opened = yield* api
-        .call(
-          "createForumTopic",
-          (raw, signal) =>
-            raw.createForumTopic(
-              { chat_id: integer(address.chatId) ?? address.chatId, name: name.slice(0, longestTopic) },
-              signal
-            ),
-          patience.topic
-        )
-        .pipe(
-          Effect.tapError((error) => noteFlood(address.chatId, error)),
-          Effect.mapError((error) => sendErrorOf(error, "once"))
-        )
-      return String(opened.message_thread_id)
+      return yield* createTopic(address.chatId, name, "once")
     })
 
   const react: Outbound["react"] = (address, platformMessageId, emoji) =>
@@ -309,10 +333,7 @@ export const make = (api: BotApi, chats: Chats): Outbound => {
   const fallback = (chatId: string): ChatInfo => ({ name: chatId, type: isPrivate(chatId) ? "dm" : "group" })
 
   return {
-    send: (message) => {
-      const { chatId, threadId } = message.address
-      return attempt(message, { chatId, threadId, notes: [], asDocuments: false }, 3)
-    },
+    send: (message) => Effect.flatMap(routeOf(message), (route) => attempt(message, route, 3)),
     edit: Effect.fn("Telegram.edit")(edit),
     openThread: Effect.fn("Telegram.openThread")(openThread),
     react: Effect.fn("Telegram.react")(react),

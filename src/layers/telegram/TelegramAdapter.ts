@@ -4,6 +4,7 @@ import { AmbientEnvironment, markerOf } from "../../fibers/AmbientEnvironment.js
 import * as Turn from "../../fibers/Turn.js"
 import { type Adapter, type AdapterState, SendRefused, SendRetryable } from "../../services/adapter/Adapter.js"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
+import { ChannelDirectory } from "../../services/adapter/ChannelDirectory.js"
 import type { Admission } from "../../services/conversation/Admission.js"
 import { MediaFiles } from "../../services/delivery/MediaFiles.js"
 import { GatewayLock, type LockUnusable, type TokenInUse } from "../../services/operation/GatewayLock.js"
@@ -25,6 +26,7 @@ const make = (settings: TelegramSettings, token: Token) =>
   Effect.gen(function* () {
     const registry = yield* AdapterRegistry
     const environment = yield* AmbientEnvironment
+    const directory = yield* ChannelDirectory
     const files = yield* MediaFiles
     const state = yield* Ref.make<AdapterState>({ _tag: "Starting" })
     const chats = Chats.make()
@@ -61,7 +63,7 @@ const make = (settings: TelegramSettings, token: Token) =>
     const connection = Effect.scoped(
       Effect.gen(function* () {
         const api = yield* BotApi.make({ token, apiRoot: settings.apiRoot })
-        yield* Deferred.succeed(outbound, Outbound.make(api, chats))
+        yield* Deferred.succeed(outbound, Outbound.make(api, chats, directory))
         yield* Poller.run({
           api,
           chats,
@@ -121,7 +123,7 @@ const make = (settings: TelegramSettings, token: Token) =>
 export const layer: Layer.Layer<
   never,
   TokenInUse | LockUnusable,
-  Settings | AdapterRegistry | Admission | AmbientEnvironment | GatewayLock | MediaFiles
+  Settings | AdapterRegistry | Admission | AmbientEnvironment | ChannelDirectory | GatewayLock | MediaFiles
 > = Layer.scopedDiscard(
   Effect.gen(function* () {
     const { telegram } = yield* Settings

@@ -33,7 +33,12 @@ const e164 = /^(?<chat>\+[1-9]\d{6,14})$/
 const number = /^(?<chat>-?\d{1,32})$/
 
 const forms: { readonly [platform: string]: ReadonlyArray<RegExp> } = {
-  telegram: [/^(?<chat>-?\d{1,20})(?::(?<thread>\d{1,20}))?$/, /^(?<chat>@[A-Za-z][A-Za-z0-9_]{3,31})$/],
+  telegram: [
+    /^(?<chat>-?\d{1,20})(?::(?<thread>\d{1,20}))?$/,
+    /^(?<chat>@[A-Za-z][A-Za-z0-9_]{3,31})$/,
+    // A private chat and a topic's name. Numbers alone are a slip of the pen, and a comma begins another target.
+    /^(?<chat>\d{1,20}):(?<thread>(?![-\d:\s]*$)[^,\r\n]+)$/
+  ],
   web: [/^(?<chat>ses_[0-9a-z]{8,64})$/],
   discord: [/^(?<chat>\d{15,21})(?::(?<thread>\d{15,21}))?$/],
   slack: [
@@ -79,7 +84,7 @@ const isGeneral = (chatId: string, topic: string): boolean => topic === "0" || (
 const spellings: { readonly [platform: string]: (place: Place) => Place } = {
   telegram: ({ chatId, threadId }) => {
     const chat = chatId.startsWith("@") ? chatId.toLowerCase() : withoutZeros(chatId)
-    const topic = threadId === null ? null : withoutZeros(threadId)
+    const topic = threadId === null ? null : withoutZeros(threadId.trim().replace(/\s+/g, " "))
     return { chatId: chat, threadId: topic === null || isGeneral(chat, topic) ? null : topic }
   },
   discord: ({ chatId, threadId }) => {
@@ -91,6 +96,10 @@ const spellings: { readonly [platform: string]: (place: Place) => Place } = {
 /** The one spelling of a place, as the platform's own messages have it: what is one place there is one here. */
 export const canonical = (platform: string, { chatId, threadId }: Place): Place =>
   spellings[platform]?.({ chatId, threadId }) ?? { chatId, threadId }
+
+/** The topic's name, where a place is a private chat of Telegram and a topic that is opened when something is first sent there; else null. */
+export const topicNameOf = (platform: string, { chatId, threadId }: Place): string | null =>
+  platform === "telegram" && threadId !== null && /^\d+$/.test(chatId) && !/^-?\d+$/.test(threadId) ? threadId : null
 
 export type Found =
   | { readonly _tag: "One"; readonly place: Place }

@@ -62,6 +62,8 @@ const badRequest = (description: string): Answer => refuse(400, `Bad Request: ${
 interface Room {
   readonly chat: TelegramChat
   readonly topics: Set<number>
+  /** Those of them that the bot opened. */
+  readonly opened: Set<number>
   readonly messages: Map<number, TelegramMessage>
   lastId: number
 }
@@ -184,8 +186,8 @@ export const makeWorld = (bot: TelegramUser, messagesBefore = 0): World => {
     if (direct !== null) return badRequest("chat is not a direct messages chat")
     if (topic === null) return null
     if (!room.topics.has(topic)) return badRequest("message thread not found")
-    // A private chat routes into a topic only for a message that also answers one (gateway.md 1.2).
-    return room.chat.type === "private" && answersTo === null ? null : topic
+    // A private chat routes into a topic that the bot did not open only for a message that also answers one (gateway.md 1.2).
+    return room.chat.type === "private" && answersTo === null && !room.opened.has(topic) ? null : topic
   }
 
   const send = (parameters: Parameters, at: number): Answer => {
@@ -298,10 +300,11 @@ export const makeWorld = (bot: TelegramUser, messagesBefore = 0): World => {
   const openTopic = (room: Room, parameters: Parameters): Answer => {
     if (room.chat.is_forum !== true) return badRequest("the chat is not a forum")
     const name = String(parameters["name"] ?? "")
-    if (name === "" || name.length > 128) return badRequest("topic name is invalid")
+    if (name === "" || [...name].length > 128) return badRequest("topic name is invalid")
     // A topic's id is that of the message that opened it.
     room.lastId += 1
     room.topics.add(room.lastId)
+    room.opened.add(room.lastId)
     return ok({ message_thread_id: room.lastId, name, icon_color: 7_322_096 })
   }
 
@@ -323,7 +326,7 @@ export const makeWorld = (bot: TelegramUser, messagesBefore = 0): World => {
     bot,
     addChat: (chat) => {
       if (!rooms.has(chat.id))
-        rooms.set(chat.id, { chat, topics: new Set(), messages: new Map(), lastId: messagesBefore })
+        rooms.set(chat.id, { chat, topics: new Set(), opened: new Set(), messages: new Map(), lastId: messagesBefore })
     },
     addTopic: (chatId, topic) => rooms.get(chatId)?.topics.add(topic),
     removeTopic: (chatId, topic) => rooms.get(chatId)?.topics.delete(topic),

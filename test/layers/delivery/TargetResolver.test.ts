@@ -9,6 +9,7 @@ import { type Adapter, plainText } from "../../../src/services/adapter/Adapter.j
 import { AdapterRegistry } from "../../../src/services/adapter/AdapterRegistry.js"
 import { ChannelDirectory, type KnownChat } from "../../../src/services/adapter/ChannelDirectory.js"
 import { HomeChannels } from "../../../src/services/delivery/HomeChannels.js"
+import { bare } from "../../../src/services/delivery/Target.js"
 import { TargetResolver } from "../../../src/services/delivery/TargetResolver.js"
 
 const at = (platform: string, chatId: string, threadId: string | null = null) => address({ platform, chatId, threadId })
@@ -66,7 +67,9 @@ const world = ({ homes = [home, slackHome] }: World) => {
           ChannelDirectory.of({
             list: (names, limit) =>
               Effect.succeed(chats.filter((chat) => names === null || names.includes(chat.platform)).slice(0, limit)),
-            candidates: (name) => Effect.succeed(chats.filter((chat) => chat.platform === name))
+            candidates: (name) => Effect.succeed(chats.filter((chat) => chat.platform === name)),
+            topic: ({ chatId, name }) => Effect.succeed(chatId === "55" && bare(name) === "reports" ? "17" : null),
+            rememberTopic: () => Effect.void
           })
         ),
         Layer.succeed(
@@ -161,6 +164,24 @@ const cells: ReadonlyArray<Cell> = [
   ["telegram:-100:07", origin, [["telegram", "-100", "7", "origin"]]],
   ["telegram:-100:1,telegram:-100", null, [["telegram", "-100", null, "explicit"]]],
   ["telegram:7:1", null, [["telegram", "7", "1", "explicit"]]],
+  // A topic of a private chat by its name, opened or not yet; by its number it is the same one.
+  ["telegram:55:Reports", null, [["telegram", "55", "Reports", "explicit"]]],
+  ["telegram:55:17,telegram:55:reports", null, [["telegram", "55", "reports", "explicit"]]],
+  ["telegram:55:Reports", at("telegram", "55", "17"), [["telegram", "55", "Reports", "origin"]]],
+  ["telegram:55:Reports", at("telegram", "55", "18"), [["telegram", "55", "Reports", "explicit"]]],
+  ["telegram:055:Daily  news,telegram:55:daily news", null, [["telegram", "55", "Daily news", "explicit"]]],
+  [
+    "telegram:56:Reports,telegram:55:17",
+    null,
+    [
+      ["telegram", "56", "Reports", "explicit"],
+      ["telegram", "55", "17", "explicit"]
+    ]
+  ],
+  // Not in groups, and numbers are no names.
+  ["telegram:-100:Reports", null, [["telegram", "-100:Reports", null, "explicit"]]],
+  ["telegram:55:17:3", null, [["telegram", "55:17:3", null, "explicit"]]],
+  ["telegram:55:-3", null, [["telegram", "55:-3", null, "explicit"]]],
   ["telegram:@Foo_bar,telegram:@foo_BAR", null, [["telegram", "@foo_bar", null, "explicit"]]],
   [
     "telegram,telegram:@news",
@@ -214,6 +235,23 @@ describe("where a job's output goes", () => {
     }).pipe(Effect.provide(world({})))
   )
 
+  it.effect("says before anything is sent that a topic will be opened; in a group its name has to be known", () =>
+    Effect.gen(function* () {
+      const resolver = yield* TargetResolver
+      const notesOf = (deliver: string) =>
+        Effect.map(resolver.route(deliver, null), ({ targets }) => targets.map(({ note }) => note))
+      expect(yield* notesOf("telegram:56:Reports")).toEqual([
+        "the topic “Reports” is opened in that chat when something is first sent there"
+      ])
+      expect(yield* notesOf("telegram:55:Reports")).toEqual([null])
+      expect((yield* resolver.resolve("telegram:56:Reports")).address).toMatchObject({
+        chatId: "56",
+        threadId: "Reports"
+      })
+      expect((yield* Effect.flip(resolver.resolve("telegram:-100:Reports")))._tag).toBe("UnresolvedTarget")
+    }).pipe(Effect.provide(world({})))
+  )
+
   it.effect("a message goes to one chat of this home, and to no other profile's", () =>
     Effect.gen(function* () {
       const resolver = yield* TargetResolver
@@ -225,7 +263,7 @@ describe("where a job's output goes", () => {
       const refused = (written: string) =>
         Effect.map(Effect.flip(resolver.resolve(written)), ({ message }) => expect(message, written))
       ;(yield* refused("bot-chat:work")).toMatch(/no profile "work"/)
-      for (const written of ["all", "LOCAL", "telegram,slack", "telegram:55,telegram:56"])
+      for (const written of ["all", "LOCAL", "telegram,slack", "telegram:55,telegram:56", "telegram:55:7,telegram:56"])
         (yield* refused(written)).toMatch(/a message goes to one chat/)
       ;(yield* refused("discord")).toMatch(/set DISCORD_HOME_CHANNEL or say \/sethome/)
     }).pipe(Effect.provide(world({})))

@@ -10,6 +10,7 @@ import { scaled } from "../../scale.js"
 import { advancing } from "../../contract/Adapter.js"
 import * as AdapterAdmission from "../../contract/AdapterAdmission.js"
 import { adapterFor, connect, settingsOf, shelf } from "./connected.js"
+import { directoryOf } from "./directory.js"
 import { settle, until } from "./until.js"
 
 const { Faults } = TelegramServer
@@ -396,6 +397,7 @@ describe("Telegram poller", () => {
       })
       const edges = Layer.mergeAll(
         admission.layer,
+        directoryOf(),
         shelf,
         Registry.layer,
         AmbientEnvironment.layer({}),

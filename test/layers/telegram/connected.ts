@@ -11,6 +11,7 @@ import { Settings, type TelegramSettings } from "../../../src/services/operation
 import * as TelegramServer from "../../../src/testing/TelegramServer.js"
 import * as AdapterAdmission from "../../contract/AdapterAdmission.js"
 import * as settings from "../../contract/settings.js"
+import { directoryOf } from "./directory.js"
 
 export interface Connected {
   readonly server: TelegramServer.TelegramServer
@@ -46,13 +47,15 @@ export const adapterFor = (
   server: Pick<TelegramServer.TelegramServer, "apiRoot" | "token">,
   admission: AdapterAdmission.AdapterAdmission,
   telegram: Partial<TelegramSettings> = {},
-  environment: { readonly [name: string]: string } = {}
+  environment: { readonly [name: string]: string } = {},
+  topics: Map<string, string> = new Map()
 ): Effect.Effect<Adapter | null, never, Scope.Scope> =>
   Effect.gen(function* () {
     const edges = Layer.mergeAll(
       admission.layer,
       Registry.layer,
       AmbientEnvironment.layer(environment),
+      directoryOf(topics),
       freeLock,
       shelf,
       settingsOf({ token: Redacted.make(server.token), apiRoot: server.apiRoot, ...telegram })

@@ -41,7 +41,9 @@ const directory = Layer.succeed(
   ChannelDirectory.of({
     list: (names, limit) =>
       Effect.succeed(chats.filter((chat) => names === null || names.includes(chat.platform)).slice(0, limit)),
-    candidates: (name) => Effect.succeed(chats.filter((chat) => chat.platform === name))
+    candidates: (name) => Effect.succeed(chats.filter((chat) => chat.platform === name)),
+    topic: () => Effect.succeed(null),
+    rememberTopic: () => Effect.void
   })
 )
 

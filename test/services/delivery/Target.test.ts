@@ -22,6 +22,7 @@ describe("a target", () => {
     [
       ["telegram", "-1001234:77", "-1001234", "77"],
       ["telegram", "55", "55", null],
+      ["telegram", "55:Daily news: all", "55", "Daily news: all"],
       ["telegram", "@some_channel", "@some_channel", null],
       ["web", "ses_01h2j3k4m5n6", "ses_01h2j3k4m5n6", null],
       ["discord", "123456789012345678:223456789012345678", "123456789012345678", "223456789012345678"],
@@ -43,7 +44,11 @@ describe("a target", () => {
 
   it("in no form of the platform is a name", () => {
     for (const [platform, reference] of [
-      ["telegram", "12:ab"],
+      ["telegram", "-12:ab"],
+      ["telegram", "12:"],
+      ["telegram", "12: "],
+      ["telegram", "12:3:4"],
+      ["telegram", "12:ab,telegram:3"],
       ["telegram", "@ab"],
       ["telegram", "#general"],
       ["telegram", "1 2"],
