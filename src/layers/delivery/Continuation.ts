@@ -3,9 +3,10 @@ import { Effect, Layer } from "effect"
 import type { Address } from "../../fibers/DeliveryOrigin.js"
 import type { Adapter } from "../../services/adapter/Adapter.js"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
+import { ChannelDirectory } from "../../services/adapter/ChannelDirectory.js"
 import * as Rules from "../../services/delivery/Continuation.js"
 import { Mirror } from "../../services/delivery/Mirror.js"
-import { canonical } from "../../services/delivery/Target.js"
+import { canonical, topicNameOf } from "../../services/delivery/Target.js"
 import { Settings } from "../../services/operation/Settings.js"
 import type { StateError } from "../../services/state/StateError.js"
 
@@ -13,6 +14,7 @@ import type { StateError } from "../../services/state/StateError.js"
 const threadPatience = "30 seconds"
 
 const make = Effect.gen(function* () {
+  const directory = yield* ChannelDirectory
   const registry = yield* AdapterRegistry
   const mirror = yield* Mirror
   const settings = yield* Settings
@@ -83,6 +85,19 @@ const make = Effect.gen(function* () {
           "no conversation is there, or several and none is the job's"
         )
 
+      /** A topic that is named has an id once something was sent there, and perhaps no conversation yet. */
+      const inTopic = (name: string, text: string) =>
+        told(
+          address,
+          job.name,
+          Effect.flatMap(directory.topic({ platform: address.platform, chatId: address.chatId, name }), (threadId) =>
+            threadId === null
+              ? Effect.succeed(false)
+              : Effect.as(mirror.seed(Rules.threadSeed(address, threadId, origin), { label, text }), true)
+          ),
+          "it is not known which topic it was"
+        )
+
       switch (way._tag) {
         case "Flat": {
           const flat: Address = { ...address, threadId: null, anchor: null }
@@ -106,18 +121,16 @@ const make = Effect.gen(function* () {
             arrived: (_messageId, text) => seeded(Rules.threadSeed(at, threadId, origin), text, at, "")
           }
         }
-        case "Addressed":
-          return {
-            address,
-            arrived: (_messageId, text) => (way.mirror ? mirrored(address, text) : Effect.void)
-          }
+        case "Addressed": {
+          const topic = topicNameOf(address.platform, address)
+          const tell = (text: string) => (topic === null ? mirrored(address, text) : inTopic(topic, text))
+          return { address, arrived: (_messageId, text) => (way.mirror ? tell(text) : Effect.void) }
+        }
       }
     })
 
   return Rules.Continuation.of({ begin: Effect.fn("Continuation.begin")(begin) })
 })
 
-export const layer: Layer.Layer<Rules.Continuation, never, AdapterRegistry | Mirror | Settings> = Layer.effect(
-  Rules.Continuation,
-  make
-)
+export const layer: Layer.Layer<Rules.Continuation, never, AdapterRegistry | ChannelDirectory | Mirror | Settings> =
+  Layer.effect(Rules.Continuation, make)

@@ -9,7 +9,7 @@ import type { JobOrigin } from "../schedule/Job.js"
 import type { StateError } from "../state/StateError.js"
 import type { Routed } from "./Deliver.js"
 import type { Via } from "./Outbox.js"
-import { threadIsChat } from "./Target.js"
+import { threadIsChat, topicNameOf } from "./Target.js"
 
 /** Where a job's message is gone on from: a thread of its own, or the chat itself. */
 export type Surface = "thread" | "in_channel"
@@ -131,7 +131,7 @@ const groupThreads: ReadonlySet<string> = new Set(["slack", "matrix", "telegram"
 export const threadSeed = (address: Address, threadId: string, origin: JobOrigin | null): Source => {
   const { chatId, platform } = address
   const scopeId = origin?.scopeId ?? null
-  if (isDirect(origin, chatId))
+  if (isDirect(origin, chatId) || topicNameOf(platform, address) !== null)
     return sourceOf(address, { chatType: "dm", userId: cronUser, chatId, threadId }, scopeId)
   return groupThreads.has(platform)
     ? sourceOf(address, { chatType: "group", userId: cronUser, chatId, threadId }, scopeId)

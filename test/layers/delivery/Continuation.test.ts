@@ -4,8 +4,10 @@ import { Effect, Logger } from "effect"
 import type { Profile } from "../../../src/layers/memory/Profile.js"
 import * as Memory from "../../../src/layers/memory/InMemoryAdapter.js"
 import type { ModelRequest } from "../../../src/services/agent/ModelRoute.js"
+import { ChannelDirectory } from "../../../src/services/adapter/ChannelDirectory.js"
 import { Continuation, type Saying } from "../../../src/services/delivery/Continuation.js"
 import { Delivery } from "../../../src/services/delivery/Delivery.js"
+import { Mirror } from "../../../src/services/delivery/Mirror.js"
 import { JobOrigin } from "../../../src/services/schedule/Job.js"
 import * as Testing from "../../../src/testing/index.js"
 
@@ -221,6 +223,48 @@ describe("a job's message is gone on from", () => {
         })
       )
     )
+  )
+
+  it.scopedLive.each([
+    ["attached: also in a topic that nobody has written in yet", true],
+    ["not attached: nothing is known", null]
+  ] as const)("a topic that was named, %s", ([, attach]) =>
+    Effect.gen(function* () {
+      const { only } = yield* Testing.AdapterInMemory
+      const at = telegram.dm(1)
+      const name = "Reports"
+      yield* (yield* ChannelDirectory).rememberTopic({ platform: "telegram", chatId: at.chatId, threadId: "17", name })
+      const target = { address: { ...Memory.addressOf(telegram, at), threadId: name }, via: "explicit" as const }
+      const job = { name: "Morning report", attachToSession: attach, origin: null }
+      const way = yield* (yield* Continuation).begin({ job, target })
+      expect(way.address.threadId).toBe(name)
+      yield* way.arrived("5", report)
+      yield* only.say({ text: "and then?", in: { ...at, threadId: "17" }, by: telegram.person(1) })
+      const reply = yield* only.sent.waitFor("the answer", ({ text }) => text.includes("and then?"), { seconds: 20 })
+      expect(reply.text.includes(report)).toBe(attach === true)
+    }).pipe(Effect.provide(Testing.gateway({ model: echo, platforms: [telegram] })))
+  )
+
+  it.scopedLive("who writes to a topic by its name tells the conversation that goes on there", () =>
+    Effect.gen(function* () {
+      const { only } = yield* Testing.AdapterInMemory
+      const mirror = yield* Mirror
+      const at = { ...telegram.dm(1), threadId: "17" }
+      yield* (yield* ChannelDirectory).rememberTopic({
+        platform: "telegram",
+        chatId: at.chatId,
+        threadId: "17",
+        name: "Reports"
+      })
+      yield* only.say({ text: "hello", in: at, by: telegram.person(1) })
+      yield* only.sent.waitFor("the first answer", ({ text }) => text.startsWith("I have read"), { seconds: 20 })
+      const into = (name: string) =>
+        mirror.into({ ...Memory.addressOf(telegram, at), threadId: name }, null, { label: "The agent", text: report })
+      expect([yield* into("News"), yield* into("reports")]).toEqual([false, true])
+      yield* only.say({ text: "and then?", in: at, by: telegram.person(1) })
+      const reply = yield* only.sent.waitFor("the answer", ({ text }) => text.includes("and then?"), { seconds: 20 })
+      expect(reply.text.split(report)).toHaveLength(2)
+    }).pipe(Effect.provide(Testing.gateway({ model: echo, platforms: [telegram] })))
   )
 
   it.scopedLive("a conversation that could not be told is a warning, and the message stays delivered", () =>
