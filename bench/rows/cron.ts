@@ -182,7 +182,8 @@ const scheduler = (file: string, parallel: number, heard: Heard) =>
                 heard.done = wall()
               })
             }),
-          tell: () => Effect.void
+          tell: () => Effect.void,
+          tellRighted: () => Effect.void
         }))
       )
     ),

@@ -309,8 +309,11 @@ describe("doctor", () => {
     expect(HomeCheckup.placeOf("/home/me/.hermes-effect", 0x6969).detail).toContain("NFS")
     expect(HomeCheckup.placeOf("/home/me/Dropbox/hermes", 0xef53).detail).toContain("Dropbox")
     expect(HomeCheckup.placeOf("/home/me/synchrony", 0xef53).ok).toBe(true)
-    const due = { name: "late", state: "scheduled", lastStatus: null, reason: null, streak: 0, nextAt: 0 }
+    const due = { name: "late", state: "scheduled", lastStatus: null, reason: null, streak: 0, nextAt: 0, lastAt: null }
     expect(StuckJob.problems([due], 3_600_000, true)[0]?.remedy).toContain("gateway restart")
     expect(StuckJob.problems([due], 60_000, true)).toEqual([])
+    const early = { ...due, nextAt: 600_000, lastAt: 500_000 }
+    expect(StuckJob.problems([early], 60_000, true)[0]?.detail).toContain("while the clock was ahead: late")
+    expect(StuckJob.problems([early], 400_000, true)).toEqual([])
   })
 })

@@ -24,7 +24,7 @@ import {
 import { Incidents } from "../../services/schedule/Incident.js"
 import type { Job } from "../../services/schedule/Job.js"
 import { JobRunner, type RunControl } from "../../services/schedule/JobRunner.js"
-import { JobStore, type StoredJob } from "../../services/schedule/JobStore.js"
+import { JobStore, type Righted, type StoredJob } from "../../services/schedule/JobStore.js"
 import { runId } from "../../services/schedule/Occurrence.js"
 import { Responses } from "../../services/schedule/Response.js"
 import * as ScheduleWords from "../../services/schedule/ScheduleWords.js"
@@ -32,6 +32,7 @@ import { SessionStore } from "../../services/session/SessionStore.js"
 import { Transcript } from "../../services/session/Transcript.js"
 import { Database, type Step } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
+import * as RightedNotice from "./RightedNotice.js"
 import * as RunDelivery from "./RunDelivery.js"
 import * as RunDocument from "./RunDocument.js"
 import * as RunRetry from "./RunRetry.js"
@@ -59,11 +60,12 @@ const make = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   const work = yield* RunWork.make
   const post = yield* RunDelivery.make
+  const rightedNotices = yield* RightedNotice.make(post)
   const documents = yield* RunDocument.make
   const retry = yield* RunRetry.make
 
   /** Nobody in person, a scheduled run by its marker; what it says goes to the job's targets. */
-  const turnOf = (job: Job, claim: Claimed, route: Route, workingDirectory: string | null) =>
+  const turnOf = (job: Job, run: string | null, route: Route, workingDirectory: string | null) =>
     Effect.map(
       ids.next("turn"),
       (id) =>
@@ -73,7 +75,7 @@ const make = Effect.gen(function* () {
             parent: null,
             depth: 0,
             identity: SessionIdentity.cleared,
-            marker: CronMarker.cron({ job: job.id, run: runId(claim.occurrence), createdBy: job.createdBy }),
+            marker: CronMarker.cron({ job: job.id, run, createdBy: job.createdBy }),
             origin: DeliveryOrigin.targets(route.targets.map(({ address }) => address)),
             presence: Presence.nobody("cron"),
             asyncDelivery: false,
@@ -387,13 +389,25 @@ const make = Effect.gen(function* () {
       const stored = yield* store.ofRun(claim.job)
       if (stored === null) return
       const route = yield* post.route(stored.job)
-      const turn = yield* turnOf(stored.job, claim, route, yield* directoryOf(stored.job))
+      const turn = yield* turnOf(stored.job, runId(claim.occurrence), route, yield* directoryOf(stored.job))
       yield* Turn.cleared(Turn.enter(turn)(Effect.scoped(inTurn(claim, stored, route, control, trace))))
     }).pipe(
       Effect.catchAll((error) => Effect.logError("a run could not be begun", error)),
       Effect.ensuring(lastResort(claim, trace))
     )
   }
+
+  const notice = (job: Job, run: string | null, lane: Route, text: string, cause = `${run}:notice`) =>
+    Effect.flatMap(turnOf(job, run, lane, null), (turn) =>
+      Turn.cleared(
+        Turn.enter(turn)(
+          Effect.gen(function* () {
+            const letters = yield* post.write(cause, lane, text)
+            yield* post.send(yield* database.write("run.notice", letters.rows), [])
+          })
+        )
+      )
+    )
 
   const tell = (claimed: Claimed, what: "missed" | "unknown"): Effect.Effect<void> =>
     Effect.gen(function* () {
@@ -406,18 +420,17 @@ const make = Effect.gen(function* () {
           ? `⚠ Job "${job.name}" did not run at ${when}: nobody could run it in time. It stays in the list; \`hermes cron resume ${job.id} --at …\` gives it another time.`
           : `⚠ Job "${job.name}" was running at ${when} when the gateway ended. Whether it acted is not known; it is not run again.`
       const lane = yield* post.failureRoute(job)
-      const turn = yield* turnOf(job, claimed, lane, null)
-      yield* Turn.cleared(
-        Turn.enter(turn)(
-          Effect.gen(function* () {
-            const letters = yield* post.write(`${runId(claimed.occurrence)}:notice`, lane, text)
-            yield* post.send(yield* database.write("run.notice", letters.rows), [])
-          })
-        )
-      )
+      yield* notice(job, runId(claimed.occurrence), lane, text)
     }).pipe(Effect.catchAll((error) => Effect.logError("the owner of a job could not be told", error)))
 
-  return JobRunner.of({ run, tell })
+  const tellRighted = (righted: ReadonlyArray<Righted>): Effect.Effect<void> =>
+    Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      for (const { job, lane, text } of yield* rightedNotices(righted))
+        yield* notice(job, null, lane, text, `clock:${job.id}:${now}`)
+    }).pipe(Effect.catchAll((error) => Effect.logError("the owner of jobs could not be told of the clock", error)))
+
+  return JobRunner.of({ run, tell, tellRighted })
 })
 
 /** The firing path. It enters each run's own turn and leaves nothing of it behind. */

@@ -9,7 +9,7 @@ import { Settings } from "../../services/operation/Settings.js"
 import { Bell } from "../../services/schedule/Bell.js"
 import { type Claimed, type FireClaim, FireClaims } from "../../services/schedule/FireClaim.js"
 import { JobRunner, type RunInterrupt } from "../../services/schedule/JobRunner.js"
-import { JobStore } from "../../services/schedule/JobStore.js"
+import { JobStore, type Righted } from "../../services/schedule/JobStore.js"
 import { Occurrences, type OccurrenceId, runId } from "../../services/schedule/Occurrence.js"
 import { Scheduler } from "../../services/schedule/Scheduler.js"
 
@@ -124,6 +124,24 @@ const make = Effect.gen(function* () {
     )
   )
 
+  /** The wall clock went back, and the jobs do not know it yet. */
+  let wentBack = false
+  let righted: ReadonlyArray<Righted> = []
+  const rightClock = Effect.gen(function* () {
+    const moved = yield* store.rightClock(settings.timezone)
+    wentBack = false
+    if (moved.length === 0) return
+    yield* Effect.logWarning(
+      "the clock was ahead and has been put right: jobs that it had put off are due at their next time again"
+    ).pipe(Effect.annotateLogs({ jobs: moved.length }))
+    righted = righted.concat(moved)
+  })
+  const tellRighted = Effect.suspend(() => {
+    const moved = righted
+    righted = []
+    return moved.length === 0 ? Effect.void : Effect.asVoid(worker(runner.tellRighted(moved)))
+  })
+
   let beatAt = 0
   /** Rides on the tick, and is written only while something is held. */
   const beat = Effect.gen(function* () {
@@ -156,6 +174,15 @@ const make = Effect.gen(function* () {
       yield* Effect.logWarning("the clock jumped; what is due is judged by the new time").pipe(
         Effect.annotateLogs({ millis: jump })
       )
+    if (jump < 0) {
+      wentBack = true
+      beatAt = 0
+      prunedAt = 0
+    }
+    if (wentBack) {
+      yield* rightClock
+      yield* tellRighted
+    }
     yield* beat
     if (stopped || (yield* drain.draining) !== null || (yield* pause.current) !== null) return longestMillis
     const startsNow = settings.cron.maxParallelJobs > running.size + queue.length
@@ -189,7 +216,7 @@ const make = Effect.gen(function* () {
     Effect.zipRight(
       readiness.await,
       Effect.zipRight(
-        Effect.suspend(() => tell(untold)),
+        Effect.suspend(() => Effect.zipRight(tell(untold), tellRighted)),
         Effect.zipRight(offered, ticker)
       )
     )
@@ -200,6 +227,7 @@ const make = Effect.gen(function* () {
   return Scheduler.of({
     recover: Effect.gen(function* () {
       yield* store.rezone(settings.timezone)
+      yield* rightClock
       const found = yield* claims.recover
       queue = queue.concat(found.claimed)
       untold = [

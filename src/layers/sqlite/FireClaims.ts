@@ -18,6 +18,7 @@ import { OccurrenceId, OccurrenceKind } from "../../services/schedule/Occurrence
 import { Database, type Step, Transaction } from "../../services/state/Database.js"
 import * as ClaimRecovery from "./ClaimRecovery.js"
 import * as Rows from "./Rows.js"
+import * as OwnInstants from "./OwnInstants.js"
 import * as ScheduleRules from "./ScheduleRules.js"
 
 /** Most jobs claimed in one transaction. */
@@ -30,7 +31,8 @@ type DueRow = readonly [
   rule: number,
   remaining: number | null,
   holdUntil: number | null,
-  busy: number
+  busy: number,
+  settled: number
 ]
 type ClaimedRow = readonly [occurrence: OccurrenceId, job: JobNumber, at: number, kind: OccurrenceKind]
 
@@ -43,7 +45,8 @@ const isDueRow = (row: ReadonlyArray<unknown>): row is DueRow =>
   isNumber(row[2]) &&
   isNumberOrNull(row[3]) &&
   isNumberOrNull(row[4]) &&
-  isNumber(row[5])
+  isNumber(row[5]) &&
+  isNumber(row[6])
 const isClaimedRow = (row: ReadonlyArray<unknown>): row is ClaimedRow =>
   isNumber(row[0]) && isNumber(row[1]) && isNumber(row[2]) && (row[3] === "on_time" || isKind(row[3]))
 
@@ -68,7 +71,7 @@ const isEndedRow = (row: ReadonlyArray<unknown>): row is readonly [job: JobNumbe
 const decodeEnded = shaped(isEndedRow)
 
 const selectDue = `SELECT s.job, s.next_at, s.rule, s.remaining, s.hold_until,
-    EXISTS (SELECT 1 FROM occurrences AS o WHERE o.job = s.job AND o.finished_at IS NULL)
+    EXISTS (SELECT 1 FROM occurrences AS o WHERE o.job = s.job AND o.finished_at IS NULL), s.settled
   FROM schedule AS s WHERE s.next_at <= ? ORDER BY s.next_at LIMIT ${most}`
 
 /** What is simply due: the row's own instant, one occurrence. */
@@ -84,7 +87,7 @@ const insertOther = `INSERT INTO occurrences (job, at, last_at, count, kind, sta
     CASE value ->> 5 WHEN 'claimed' THEN NULL ELSE ? END, value ->> 6
   FROM json_each(?) WHERE true ON CONFLICT DO NOTHING RETURNING id, job, at, kind`
 
-const advance = `UPDATE schedule SET next_at = e.value, settled = ?, remaining = remaining - ?,
+const advance = `UPDATE schedule SET next_at = e.value, settled = max(settled, ?), remaining = remaining - ?,
     hold_until = CASE WHEN hold_until > ? THEN hold_until END
   FROM json_each(?) AS e WHERE schedule.job = CAST(e.key AS INTEGER)`
 
@@ -97,6 +100,8 @@ const end = `UPDATE occurrences SET state = ?, finished_at = ?, token = NULL, le
 interface Plan {
   readonly schedules: Map<number, Schedule.Schedule>
   readonly follows: Map<number, number | null>
+  /** By job, where the clock was ahead: what it ran then. */
+  readonly own: Map<number, OwnInstants.OwnInstants>
   readonly plain: Array<number>
   readonly other: Array<readonly [number, number, number | null, number, string, string, string | null]>
   /** By job: when it is due next. */
@@ -145,24 +150,17 @@ const make = Effect.gen(function* () {
       follows = Schedule.next(schedule, now)
       plan.follows.set(rule, follows)
     }
-    const { left, next, run } = Lateness.judge(
-      { schedule, nextAt, remaining, busy: busy === 1, holdUntil },
-      now,
-      lateness,
-      follows
-    )
+    const verdict = Lateness.judge({ schedule, nextAt, remaining, busy: busy === 1, holdUntil }, now, lateness, follows)
+    const own = plan.own.get(job) ?? []
+    const { left } = verdict
+    const run = verdict.run !== null && OwnInstants.has(own, verdict.run.at) ? null : verdict.run
+    const next = OwnInstants.free(schedule, run === verdict.run ? verdict.next : follows, own)
     if (run !== null && run.at === nextAt && run.kind === "on_time" && left === null) plan.plain.push(job)
     else if (run !== null) plan.other.push([job, run.at, null, 1, run.kind, "claimed", null])
     if (left !== null) {
-      plan.other.push([
-        job,
-        left.first,
-        left.last === left.first ? null : left.last,
-        left.count,
-        "late",
-        left.state,
-        left.reason
-      ])
+      const parts = own.length === 0 ? [left] : OwnInstants.between(schedule, left.first, left.last, own)
+      for (const { count, first, last } of parts)
+        plan.other.push([job, first, last === first ? null : last, count, "late", left.state, left.reason])
       if (next === null && run === null) plan.gone.push([job, left.reason])
     }
     if (next === null) plan.over.push(job)
@@ -209,6 +207,7 @@ const make = Effect.gen(function* () {
     const plan: Plan = {
       schedules: new Map(),
       follows: new Map(),
+      own: new Map(),
       plain: [],
       other: [],
       ran: {},
@@ -222,6 +221,8 @@ const make = Effect.gen(function* () {
       const schedule = yield* rules.load(rule)
       if (schedule !== null) plan.schedules.set(rule, schedule)
     }
+    for (const [job, nextAt, , , , , settled] of due)
+      if (settled >= nextAt) plan.own.set(job, yield* OwnInstants.from(job, nextAt))
     for (const row of due) judge(row, now, plan)
     for (const [job] of due.length === found.length ? [] : found.filter((row) => !isDueRow(row)))
       if (typeof job === "number") breakOff(job, plan)

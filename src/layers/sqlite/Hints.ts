@@ -15,9 +15,7 @@ export const layer = Layer.effect(
           told.add(name)
           const fact = Meta.fact(`hint.${name}`, Schema.Boolean)
           return Effect.flatMap(Effect.provideService(fact.get, Database, database), (known) =>
-            known === null
-              ? Effect.as(database.write("hint.told", fact.put(true)), true)
-              : Effect.succeed(false)
+            known === null ? Effect.as(database.write("hint.told", fact.put(true)), true) : Effect.succeed(false)
           ).pipe(Effect.tapError(() => Effect.sync(() => told.delete(name))))
         })
     })

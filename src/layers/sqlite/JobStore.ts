@@ -7,6 +7,8 @@ import { MonitorState } from "../../services/schedule/Monitor.js"
 import * as Schedule from "../../services/schedule/Schedule.js"
 import { Database, type Step, Transaction } from "../../services/state/Database.js"
 import * as JobRows from "./JobRows.js"
+import * as OwnInstants from "./OwnInstants.js"
+import * as RightedClock from "./RightedClock.js"
 import * as Rows from "./Rows.js"
 import * as ScheduleRules from "./ScheduleRules.js"
 import { codeOf } from "./SqliteFailure.js"
@@ -20,9 +22,6 @@ const Zoned = Rows.all(
   "schedule"
 )
 const encodeMonitor = Schema.encode(Schema.parseJson(MonitorState))
-
-/** A clock that was set back by more than this was wrong before: what it had settled does not bind a new appointment. */
-const wrongClockMillis = 25 * 3_600_000
 
 const make = Effect.gen(function* () {
   const database = yield* Database
@@ -93,16 +92,10 @@ const make = Effect.gen(function* () {
       yield* sql`DELETE FROM schedule WHERE job = ${job}`
       yield* sql`DELETE FROM schedule_paused WHERE job = ${job}`
       if (appointment === null) return
-      // An instant that was settled already is not due again after the clock was set back a little.
-      const bound = settled > now && settled - now <= wrongClockMillis ? settled : null
-      const nextAt =
-        bound === null || appointment.nextAt > bound ? appointment.nextAt : Schedule.next(appointment.schedule, bound)
-      yield* appoint(
-        paused === null ? "schedule" : "schedule_paused",
-        job,
-        { ...appointment, nextAt: nextAt ?? appointment.nextAt },
-        Math.min(settled, now)
-      )
+      // What ran while the clock was ahead does not run again.
+      const own = settled > now ? yield* OwnInstants.from(job, now) : []
+      const nextAt = OwnInstants.free(appointment.schedule, appointment.nextAt, own) ?? appointment.nextAt
+      yield* appoint(paused === null ? "schedule" : "schedule_paused", job, { ...appointment, nextAt }, settled)
     })
 
   const byNumber = (job: JobNumber): Step<Effect.Effect.Success<ReturnType<typeof JobRows.first>>> =>
@@ -225,6 +218,9 @@ const make = Effect.gen(function* () {
         (row) => row ?? { scheduled: 0, next: null }
       )
     ),
+    rightClock: Effect.fn("JobStore.rightClock")((timezone: string) =>
+      database.write("job.rightClock", RightedClock.step(rules, timezone))
+    ),
     rezone: Effect.fn("JobStore.rezone")((timezone: string) =>
       database.write(
         "job.rezone",
@@ -240,7 +236,14 @@ const make = Effect.gen(function* () {
             for (const row of rows) {
               const schedule = Schedule.rezone(row.rule, timezone)
               // What is due already stays due; the rest keeps its hour in the new zone.
-              const next = row.nextAt <= now ? row.nextAt : Schedule.next(schedule, Math.max(now, row.settled))
+              const next =
+                row.nextAt <= now
+                  ? row.nextAt
+                  : OwnInstants.free(
+                      schedule,
+                      Schedule.next(schedule, now),
+                      row.settled > now ? yield* OwnInstants.from(row.job, now) : []
+                    )
               yield* sql`UPDATE ${sql(table)} SET rule = ${yield* rules.idOf(schedule)}, next_at = ${next ?? row.nextAt}
                 WHERE job = ${row.job}`
               moved += 1

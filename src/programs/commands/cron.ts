@@ -5,6 +5,7 @@ import { Clock, Effect, Option, Schema } from "effect"
 import { JobView, RunDocument } from "../../services/api/Jobs.js"
 import { Instant } from "../../services/operation/Instant.js"
 import { Desk } from "../../services/operation/Desk.js"
+import * as StuckJob from "../../services/schedule/StuckJob.js"
 import { exported, imported } from "./cron/document.js"
 import { incidents, notepad } from "./cron/memory.js"
 import { next } from "./cron/next.js"
@@ -192,7 +193,9 @@ const Status = Schema.Struct({
   paused: Schema.Int,
   failing: Schema.Int,
   next: Schema.NullOr(Instant),
-  overdue: Schema.Array(Schema.String)
+  overdue: Schema.Array(Schema.String),
+  /** Jobs whose last run is still to come by the clock: it was ahead. */
+  ahead: Schema.Array(Schema.String)
 })
 
 const status = Command.make("status", {}, () =>
@@ -209,7 +212,11 @@ const status = Command.make("status", {}, () =>
       paused: all.filter((job) => job.state === "paused").length,
       failing: all.filter((job) => job.failureStreak > 0).length,
       next: due.length === 0 ? null : Math.min(...due),
-      overdue: scheduled.filter((job) => Words.isOverdue(job, now)).map((job) => job.id)
+      overdue: scheduled.filter((job) => Words.isOverdue(job, now)).map((job) => job.id),
+      ahead: StuckJob.ahead(
+        all.map((job) => ({ id: job.id, lastAt: job.lastRunAt })),
+        now
+      ).map(({ id }) => id)
     }
     yield* answer(Status, found, (seen) => [
       seen.gateway.running
@@ -217,7 +224,10 @@ const status = Command.make("status", {}, () =>
         : "No gateway runs: jobs wait until `hermes gateway` does.",
       `${seen.scheduled} scheduled, ${seen.paused} paused, ${seen.failing} failing`,
       `next: ${seen.next === null ? "none" : moment(seen.next)}`,
-      ...(seen.overdue.length === 0 ? [] : [`overdue: ${seen.overdue.join(", ")}`])
+      ...(seen.overdue.length === 0 ? [] : [`overdue: ${seen.overdue.join(", ")}`]),
+      ...(seen.ahead.length === 0
+        ? []
+        : [`ran while the clock was ahead, and not again when that time comes: ${seen.ahead.join(", ")}`])
     ])
   })
 ).pipe(Command.withDescription("Who runs the jobs, and whether they are on time."), Command.provide(desk))

@@ -1,5 +1,6 @@
 import { Context, type Effect } from "effect"
 import type { Claimed, FireClaim } from "./FireClaim.js"
+import type { Righted } from "./JobStore.js"
 
 /** Why a run is being interrupted: the gateway stops, or somebody else holds its occurrence. */
 export type RunInterrupt = "shutdown" | "lost"
@@ -20,5 +21,7 @@ export class JobRunner extends Context.Tag("hermes/schedule/JobRunner")<
     readonly run: (claim: FireClaim, control: RunControl) => Effect.Effect<void>
     /** Tells the owner of what did not run, or of which nobody knows whether it did. */
     readonly tell: (claimed: Claimed, what: "missed" | "unknown") => Effect.Effect<void>
+    /** Tells each owner once of all their jobs that a clock which was ahead had put off for long. */
+    readonly tellRighted: (righted: ReadonlyArray<Righted>) => Effect.Effect<void>
   }
 >() {}

@@ -30,6 +30,13 @@ export interface Appointment {
   readonly remaining: number | null
 }
 
+/** A job that a clock which was ahead had put off; `from` is null for a single run that it had given up. */
+export interface Righted {
+  readonly job: JobNumber
+  readonly from: number | null
+  readonly to: number
+}
+
 /** Jobs as rows. Times are epoch milliseconds; a name is unique without regard to case. */
 export class JobStore extends Context.Tag("hermes/schedule/JobStore")<
   JobStore,
@@ -75,5 +82,10 @@ export class JobStore extends Context.Tag("hermes/schedule/JobStore")<
     readonly summary: Effect.Effect<{ readonly scheduled: number; readonly next: number | null }, StateError>
     /** Schedules without a zone of their own follow the configured one (once, at a start). */
     readonly rezone: (timezone: string) => Effect.Effect<number, StateError>
+    /**
+     * After the wall clock was put back: each job is due at its first instant to come that never ran, and no other is.
+     * Answers the jobs that are due sooner than they were; nothing changes where nothing was ahead.
+     */
+    readonly rightClock: (timezone: string) => Effect.Effect<ReadonlyArray<Righted>, StateError>
   }
 >() {}

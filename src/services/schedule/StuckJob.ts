@@ -8,11 +8,19 @@ export interface JobState {
   readonly streak: number
   /** Epoch milliseconds; null where it is not due again. */
   readonly nextAt: number | null
+  /** When its last run ended; null before the first. */
+  readonly lastAt: number | null
 }
 
 /** A due job of a running gateway begins within this. */
 const lateMillis = 10 * 60_000
+/** A run that ended so far in the future is no rounding. */
+const aheadMillis = 120_000
 const manyFailures = 3
+
+/** Jobs that ran while the clock was ahead: their last run is still to come. */
+export const ahead = <A extends { readonly lastAt: number | null }>(jobs: ReadonlyArray<A>, now: number) =>
+  jobs.filter(({ lastAt }) => lastAt !== null && lastAt > now + aheadMillis)
 
 export interface Problem {
   readonly detail: string
@@ -21,7 +29,18 @@ export interface Problem {
 
 export const problems = (jobs: ReadonlyArray<JobState>, now: number, gatewayRuns: boolean): ReadonlyArray<Problem> => {
   const overdue = jobs.filter(({ nextAt }) => nextAt !== null && nextAt < now - lateMillis).map(({ name }) => name)
+  const early = ahead(jobs, now).map(({ name }) => name)
   return [
+    ...(early.length === 0
+      ? []
+      : [
+          {
+            detail: `ran while the clock was ahead: ${early.join(", ")}; what ran then does not run again when its time comes`,
+            remedy: gatewayRuns
+              ? "see that the clock is right now (NTP); they are due at their own times again (hermes cron list)"
+              : "see that the clock is right now (NTP); the next start of the gateway puts their times right"
+          }
+        ]),
     ...(overdue.length === 0
       ? []
       : [

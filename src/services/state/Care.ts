@@ -40,7 +40,8 @@ export const Examination = Schema.Struct({
       lastStatus: Schema.NullOr(Schema.String),
       reason: Schema.NullOr(Schema.String),
       streak: Schema.Int,
-      nextAt: Schema.NullOr(Schema.Number)
+      nextAt: Schema.NullOr(Schema.Number),
+      lastAt: Schema.NullOr(Schema.Number)
     })
   )
 })

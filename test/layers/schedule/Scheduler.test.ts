@@ -1,7 +1,7 @@
 /** The trigger in the whole gateway in memory: shutdown, takeover and what came too late (cron-delivery.md 2, decisions 14 and 15). */
 import { FileSystem } from "@effect/platform"
 import { describe, expect, it } from "@effect/vitest"
-import { Context, Effect, Layer, Schedule } from "effect"
+import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import * as FireClaimsLayer from "../../../src/layers/sqlite/FireClaims.js"
 import { Drain } from "../../../src/services/operation/Drain.js"
 import { Pause } from "../../../src/services/operation/Pause.js"
@@ -126,6 +126,47 @@ describe("the scheduler", () => {
       expect(yield* only.sent.count).toBe(1)
     }).pipe(Effect.provide(Testing.gateway({ model: [] })))
   )
+
+  it.scopedLive("puts jobs right when the clock was years ahead, and tells their owner once", () => {
+    const at = { ahead: 0 }
+    const real = Clock.make()
+    const clock: Clock.Clock = Object.assign(Object.create(real), {
+      unsafeCurrentTimeMillis: () => real.unsafeCurrentTimeMillis() + at.ahead,
+      currentTimeMillis: Effect.sync(() => real.unsafeCurrentTimeMillis() + at.ahead)
+    })
+    const year = 365 * 86_400_000
+    return Effect.gen(function* () {
+      const { home } = yield* Settings
+      const fs = yield* FileSystem.FileSystem
+      yield* fs.makeDirectory(`${home}/scripts`, { recursive: true })
+      yield* fs.writeFileString(`${home}/scripts/quiet.sh`, "true\n")
+      const jobs = yield* Jobs
+      const bell = yield* Bell
+      const { only } = yield* Testing.AdapterInMemory
+      const names = ["first", "second"]
+      for (const name of names)
+        yield* jobs.create({ name, schedule: "every 1h", script: "quiet.sh", noAgent: true }, maker)
+      const nextOf = (name: string) =>
+        Effect.map(jobs.find(name), ({ job }) => (job.nextRunAt ?? 0) - real.unsafeCurrentTimeMillis())
+      // Steady for a tick, so that the watch has seen it right.
+      yield* bell.ring
+      yield* Effect.sleep("50 millis")
+      at.ahead = 5 * year
+      yield* bell.ring
+      for (const name of names) yield* until("a run", nextOf(name), (millis) => millis > 4 * year)
+      yield* until("their ends", rows("SELECT 1 FROM occurrences WHERE state = 'ok'"), ({ length }) => length === 2)
+      at.ahead = 0
+      yield* bell.ring
+      for (const name of names) yield* until("their own times", nextOf(name), (millis) => millis <= 3_600_000)
+      const told = yield* only.sent.waitFor("the notice", ({ text }) => text.includes("clock"))
+      expect(told.text).toContain('"first"')
+      expect(told.text).toContain('"second"')
+      at.ahead = -5_000
+      yield* bell.ring
+      yield* Effect.sleep("100 millis")
+      expect((yield* only.sent.all).filter(({ text }) => text.includes("clock")).length).toBe(1)
+    }).pipe(Effect.provide(Testing.gateway({ model: [] })), Effect.withClock(clock))
+  })
 
   it.scopedLive("lets whoever lost an occurrence change nothing, nor claim anything more", () =>
     Effect.gen(function* () {

@@ -82,8 +82,9 @@ const parse = (text: string, zone: string, now: number): Schedule.Schedule => {
 /** What the schedules ask for, told apart from how it is kept. */
 class Model {
   expected = 0
-  settled = 0
   readonly instants = new Set<number>()
+  /** Claimed to be run, and so never again. */
+  readonly fired = new Set<number>()
   readonly number: JobNumber
   readonly zone: string
   schedule: Schedule.Schedule
@@ -100,11 +101,21 @@ class Model {
       at !== null && at <= now;
       at = Schedule.next(this.schedule, at)
     ) {
+      this.cursor = at
+      if (this.instants.has(at)) continue
       this.expected += 1
       this.instants.add(at)
-      this.cursor = at
-      this.settled = now
     }
+    this.cursor = Math.max(this.cursor, now)
+  }
+  /** The clock went back: what did not run is still to come, at its own time. */
+  back(now: number): void {
+    for (const at of this.instants)
+      if (at > now && !this.fired.has(at)) {
+        this.instants.delete(at)
+        this.expected -= 1
+      }
+    this.cursor = now
   }
 }
 
@@ -166,6 +177,15 @@ describe("a year of jobs", () => {
         })
         let claims = yield* begun
         const before: Array<typeof claims> = []
+        const claimed = Effect.gen(function* () {
+          const found = (yield* claims.claimDue()).claimed
+          for (const { job, scheduledAt } of found) {
+            const fired = models.find(({ number }) => number === job)?.fired
+            expect(fired?.has(scheduledAt), `${job} at ${new Date(scheduledAt).toISOString()} once more`).toBe(false)
+            fired?.add(scheduledAt)
+          }
+          return found
+        })
 
         /** Everything that happens until a moment, in its order: what is due is claimed, started, and ends in its time. */
         const live = (until: number) =>
@@ -177,7 +197,7 @@ describe("a year of jobs", () => {
               if (next > until && queue.length === 0) break
               at.now = Math.max(at.now, Math.min(next, until))
               for (const model of models) model.reach(at.now)
-              queue = queue.concat((yield* claims.claimDue()).claimed)
+              queue = queue.concat(yield* claimed)
               const started = yield* claims.start(queue)
               queue = []
               for (const claim of started) {
@@ -204,7 +224,7 @@ describe("a year of jobs", () => {
               const next = yield* claims.nextDue
               at.now = Math.max(at.now, next ?? 0)
               for (const each of models) each.reach(at.now)
-              yield* claims.claimDue()
+              yield* claimed
             }
             stale = running.map(({ claim }) => claim)
             before.push(claims)
@@ -226,17 +246,19 @@ describe("a year of jobs", () => {
               store.reschedule(model.number, { schedule, nextAt, remaining: null }, "edited")
             )
             model.schedule = schedule
-            model.cursor = Math.max(at.now, model.settled)
+            model.cursor = at.now
           } else if (dice === 6) {
-            // The clock is set back; what has been is not again.
+            // The clock is set back: what ran does not run again, and what did not run comes in its time.
             jumps += 1
-            at.now -= yield* Random.nextIntBetween(0, 2 * hour)
+            at.now -= yield* Random.nextIntBetween(0, (yield* Random.nextBoolean) ? 2 * hour : 40 * hour)
+            for (const each of models) each.back(at.now)
+            yield* store.rightClock("UTC")
           } else if (dice === 7) {
             jumps += 1
             at.now += 20 * hour
           }
         }
-        yield* live(Math.max(...models.map((model) => model.settled), at.now) + 60_000)
+        yield* live(at.now + 60_000)
         for (const run of running) yield* claims.record(run.claim, ok)
 
         const rows = yield* database.read("test", (sql) =>

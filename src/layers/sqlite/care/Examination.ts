@@ -69,7 +69,7 @@ const jobsOf = (db: Sqlite.Database): Examination["jobs"] => {
     return db
       .prepare<[], Examination["jobs"][number]>(
         `SELECT name, state, last_status AS lastStatus, coalesce(last_error, state_reason) AS reason,
-          failure_streak AS streak, next_at AS nextAt
+          failure_streak AS streak, next_at AS nextAt, last_run_at AS lastAt
           FROM jobs LEFT JOIN schedule ON schedule.job = jobs.number
           WHERE removed_at IS NULL AND state NOT IN ('completed', 'missed', 'paused') ORDER BY number`
       )
