@@ -26,7 +26,7 @@ const Parameters = Schema.Struct({
   target: Schema.optional(
     Schema.String.annotations({
       description:
-        "`platform:reference` for a chat by id or name (telegram:-100123:7, telegram:#team), or just `platform`. Left out: the chat you are answering."
+        "`platform:reference` for a chat by id or name (telegram:-100123:7, telegram:#team), a topic of a private chat by its name (telegram:55:Reports; opened if need be), or just `platform`. Left out: the chat you are answering."
     })
   ),
   message: Schema.optional(
