@@ -12,6 +12,7 @@ import type { Step } from "../../services/state/Database.js"
 import { Milestone } from "../../services/operation/Milestone.js"
 import * as SteadyTime from "../../services/operation/SteadyTime.js"
 import type { StateError } from "../../services/state/StateError.js"
+import * as Copies from "./Copies.js"
 import type { Holds } from "./Holds.js"
 import * as Lanes from "./Lanes.js"
 import type { Ending, Ledger } from "./Ledger.js"
@@ -68,9 +69,13 @@ const problemOf = (row: DeliveryRow): string => {
 }
 
 /** What becomes of the parts after one that was not sent. */
-const afterwards = (outcome: Exclude<Outcome, { readonly _tag: "Sent" }>, row: DeliveryRow): Outcome =>
-  outcome._tag === "Waits"
-    ? { ...outcome, reason: `it waits behind part ${row.part} of ${row.parts}` }
+const afterwards = (outcome: Exclude<Outcome, { readonly _tag: "Sent" }>, row: DeliveryRow, now: number): Outcome =>
+  outcome._tag === "Waits" || (outcome._tag === "Unknown" && Copies.isDue(row, now))
+    ? {
+        _tag: "Waits",
+        notBefore: outcome._tag === "Waits" ? outcome.notBefore : now + Copies.pauseMillis,
+        reason: `it waits behind part ${row.part} of ${row.parts}`
+      }
     : { _tag: "Failed", reason: `not sent, because part ${row.part} of ${row.parts} was not: ${outcome.reason}` }
 
 /** Words stop all that follows them; a file that fails fails alone. */
@@ -133,7 +138,9 @@ export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Serv
             ? settleAll([row], () => outcome, rest.length === 0 ? along : undefined)
             : outcome._tag === "Sent"
               ? settleAll([row], () => outcome, along)
-              : settleAll([row, ...rest], (part) => (part === row ? outcome : afterwards(outcome, row)), along)
+              : Effect.flatMap(Clock.currentTimeMillis, (now) =>
+                  settleAll([row, ...rest], (part) => (part === row ? outcome : afterwards(outcome, row, now)), along)
+                )
           yield* milestone.reach("send.settled")
           return settled
         })

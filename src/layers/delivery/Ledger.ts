@@ -6,6 +6,8 @@ import { Activity } from "../../services/operation/Activity.js"
 import { Database, type Step } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
 import * as Aftermath from "./Aftermath.js"
+import * as Copies from "./Copies.js"
+import { laneOf } from "./Courier.js"
 import type { Holds } from "./Holds.js"
 import type { Outcome } from "./Transmission.js"
 
@@ -16,10 +18,14 @@ export interface Ledger {
   /** Inserts rows; those that are to be sent now are in this process's hands until they are settled. */
   readonly insert: (deliveries: ReadonlyArray<NewDelivery>) => Step<ReadonlyArray<DeliveryRow>>
   readonly become: (id: string, delivery: NewDelivery) => Step<DeliveryRow>
-  /** One transaction for all and for what people are told of it, not to be interrupted; answers the rows as they now stand. */
+  /**
+   * One transaction for all, for what people are told of it and for the copies of what is in doubt, not to be
+   * interrupted; answers the rows as they now stand. A chat with a copy is held for `pauseMillis`.
+   */
   readonly settle: (
     endings: ReadonlyArray<readonly [row: DeliveryRow, ending: Ending]>,
-    along?: Step<void>
+    along?: Step<void>,
+    pauseMillis?: number
   ) => Effect.Effect<ReadonlyArray<DeliveryRow>, StateError>
   /** Takes a waiting row into this process's hands. */
   readonly take: (row: DeliveryRow) => Effect.Effect<DeliveryRow, StateError>
@@ -101,7 +107,7 @@ export const make = (holds: Holds) =>
     const ledger: Ledger = {
       insert: (deliveries) => Effect.tap(outbox.insert(deliveries), (rows) => Effect.sync(() => rows.forEach(own))),
       become: (id, delivery) => Effect.tap(outbox.become(id, delivery), (row) => Effect.sync(() => own(row))),
-      settle: (endings, along) =>
+      settle: (endings, along, pauseMillis = Copies.pauseMillis) =>
         Effect.gen(function* () {
           if (endings.length === 0 && along === undefined) return []
           const clean = endings.map(([row, ending]) => [row, redacted(ending)] as const)
@@ -109,15 +115,18 @@ export const make = (holds: Holds) =>
           const rows = clean.map(([row, ending]) => settledRow(row, ending, at))
           const words = Aftermath.wordsFor(rows)
           const written = words.filter(Aftermath.isWritten)
+          const doubtful = rows.filter((row) => row.state === "unknown" && Copies.isDue(row, at))
           yield* database.write(
             "delivery.settle",
             Effect.gen(function* () {
               for (const [row, ending] of clean) yield* write(row, ending)
               if (written.length > 0) yield* outbox.insert(written.map(Aftermath.rowOf))
+              if (doubtful.length > 0) yield* outbox.insert(doubtful.map(Copies.copyOf))
               if (along !== undefined) yield* along
             })
           )
           yield* Effect.forEach(words, (word) => told(word, at), { discard: true })
+          yield* Effect.forEach(doubtful, ({ address }) => holds.hold(laneOf(address), pauseMillis), { discard: true })
           if (written.length > 0) yield* holds.wake
           for (const row of rows) {
             ours.delete(row.id)

@@ -1,12 +1,11 @@
 /** What an earlier process left unsettled (decision 22): it is in doubt, and only a reply to a person is sent once more, marked. */
 import { Clock, Effect } from "effect"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
-import { type DeliveryRow, type NewDelivery, Outbox } from "../../services/delivery/Outbox.js"
-import * as Resend from "../../services/delivery/Resend.js"
-import { Database, type Step } from "../../services/state/Database.js"
+import { type DeliveryRow, Outbox } from "../../services/delivery/Outbox.js"
+import { Database } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
+import * as Copies from "./Copies.js"
 import type { Ending, Ledger } from "./Ledger.js"
-import { maximumAgeMillis } from "./Waiting.js"
 
 export interface Recovered {
   readonly unknown: number
@@ -20,13 +19,6 @@ const pageSize = 200
 const doubtfulSize = 1_000
 
 const stopped = "the gateway stopped while it was being sent"
-
-/** What was in doubt may have arrived: its copy says so. */
-const copyOf = (row: DeliveryRow): NewDelivery => Resend.copyOf(row, "pending", true)
-
-/** A copy is made once, of a reply to a person, while it is fresh. */
-const deservesCopy = (row: DeliveryRow, now: number): boolean =>
-  row.replyToPerson && row.resendOf === null && now - row.createdAt <= maximumAgeMillis
 
 export const make = (ledger: Ledger) =>
   Effect.gen(function* () {
@@ -49,14 +41,11 @@ export const make = (ledger: Ledger) =>
       Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
         const judged = yield* Effect.forEach(rows, (row) => Effect.map(judge(row), (ending) => [row, ending] as const))
-        const copies = judged.flatMap(([row, ending]) =>
-          ending._tag === "Unknown" && deservesCopy(row, now) ? [copyOf(row)] : []
-        )
-        yield* ledger.settle(judged, copies.length === 0 ? undefined : insert(copies))
-        return { unknown: judged.filter(([, ending]) => ending._tag === "Unknown").length, resent: copies.length }
+        // Whatever troubled the earlier process is over.
+        yield* ledger.settle(judged, undefined, 0)
+        const doubtful = judged.flatMap(([row, ending]) => (ending._tag === "Unknown" ? [row] : []))
+        return { unknown: doubtful.length, resent: doubtful.filter((row) => Copies.isDue(row, now)).length }
       })
-
-    const insert = (copies: ReadonlyArray<NewDelivery>): Step<void> => Effect.asVoid(outbox.insert(copies))
 
     /** Rows found `sending` that are not this process's own. */
     const settleSending: Effect.Effect<Recovered, StateError> = Effect.gen(function* () {
@@ -69,18 +58,18 @@ export const make = (ledger: Ledger) =>
       }
     })
 
-    /** Replies that a read timeout left in doubt while the gateway ran, and that have no copy yet. */
+    /** Replies in doubt whose copy is not there: of versions that made it at a start only. */
     const copyDoubtful: Effect.Effect<number, StateError> = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       const doubtful = (yield* outbox.list({ state: "unknown", limit: doubtfulSize })).filter((row) =>
-        deservesCopy(row, now)
+        Copies.isDue(row, now)
       )
       const due = yield* Effect.filter(doubtful, (row) =>
         Effect.map(outbox.ofCause(row.cause.kind, row.cause.id), (rows) =>
           rows.every((other) => other.resendOf !== row.id)
         )
       )
-      if (due.length > 0) yield* database.write("delivery.copy", insert(due.map(copyOf)))
+      if (due.length > 0) yield* database.write("delivery.copy", outbox.insert(due.map(Copies.copyOf)))
       return due.length
     })
 

@@ -8,13 +8,13 @@ import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import { type DeliveryRow, Outbox, type WaitingChat } from "../../services/delivery/Outbox.js"
 import * as SteadyTime from "../../services/operation/SteadyTime.js"
 import type { StateError } from "../../services/state/StateError.js"
+import * as Copies from "./Copies.js"
 import { type Courier, laneOf, recheckMillis, stops } from "./Courier.js"
 import type { Holds } from "./Holds.js"
 import type { Ledger } from "./Ledger.js"
 import type { Outcome } from "./Transmission.js"
 
 const maximumAttempts = 3
-export const maximumAgeMillis = 24 * 60 * 60 * 1000
 
 /** Rows of a chat in memory at a time. */
 const pageSize = 32
@@ -61,7 +61,7 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, scope: Scop
       })
 
     const tooOld = (row: DeliveryRow): string =>
-      `not sent within ${maximumAgeMillis / 3_600_000} h${row.reason === null ? "" : `: ${row.reason}`}`
+      `not sent within ${Copies.maximumAgeMillis / 3_600_000} h${row.reason === null ? "" : `: ${row.reason}`}`
 
     /** The later parts of the same message to the same place, as far as they wait too. */
     const partsAfter = (row: DeliveryRow) =>
@@ -89,6 +89,10 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, scope: Scop
 
     const failed = (row: DeliveryRow, reason: string) => [row, { _tag: "Failed", reason }] as const
 
+    /** What comes after it goes behind its copy. */
+    const hasCopy = (row: DeliveryRow, outcome: Outcome): Effect.Effect<boolean> =>
+      Effect.map(Clock.currentTimeMillis, (now) => outcome._tag === "Unknown" && Copies.isDue(row, now))
+
     /** Sends a row and settles it, and with it what is not to be sent after it. */
     const attempt = (row: DeliveryRow): Effect.Effect<Outcome, StateError> =>
       Effect.uninterruptibleMask((restore) =>
@@ -101,7 +105,7 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, scope: Scop
               ? { _tag: "Failed", reason: `given up after ${taken.attempts} attempts: ${outcome.reason}` }
               : outcome
           const ended =
-            final._tag === "Sent" || final._tag === "Waits" || !stops(row, final)
+            final._tag === "Sent" || final._tag === "Waits" || !stops(row, final) || (yield* hasCopy(row, final))
               ? []
               : after.map((part) =>
                   failed(part, `not sent, because part ${row.part} of ${row.parts} was not: ${final.reason}`)
@@ -116,13 +120,15 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, scope: Scop
       Effect.gen(function* () {
         const lane = laneOf(chat)
         let sent = 0
+        // Held meanwhile, by what was sent before this came to its turn in the lane.
+        if ((holds.until(lane) ?? 0) > (yield* SteadyTime.now)) return sent
         let rows: Array<DeliveryRow> = []
         for (;;) {
           if (rows.length === 0) rows = [...(yield* outbox.waitingIn(chat, pageSize))]
           const row = rows.shift()
           if (row === undefined) break
           const now = yield* Clock.currentTimeMillis
-          if (now - row.createdAt > maximumAgeMillis) {
+          if (now - row.createdAt > Copies.maximumAgeMillis) {
             yield* ledger.settle([row, ...(yield* partsAfter(row))].map((part) => failed(part, tooOld(part))))
             rows = []
             continue
@@ -137,6 +143,7 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, scope: Scop
             yield* holds.hold(lane, outcome.notBefore - (yield* Clock.currentTimeMillis))
             return sent
           }
+          if (yield* hasCopy(row, outcome)) return sent
           if (outcome._tag === "Sent") sent += 1
           // What ended with it is not in these pages any more.
           else rows = []

@@ -4,7 +4,7 @@ import type { Step } from "../state/Database.js"
 import type { StateError } from "../state/StateError.js"
 import { MediaFile } from "./Media.js"
 
-/** pending waits; sending may have left; sent has a proof; unknown is in doubt and is never sent again on its own (decision 22). */
+/** pending waits; sending may have left; sent has a proof; unknown is in doubt and is never sent again itself: a reply to a person has a copy (decision 22). */
 export const DeliveryState = Schema.Literal("pending", "sending", "sent", "failed", "unknown", "suppressed")
 export type DeliveryState = typeof DeliveryState.Type
 

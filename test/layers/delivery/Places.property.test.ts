@@ -240,21 +240,27 @@ const run = ({ acts, homes, limits }: World) =>
       yield* Scope.close(life.scope, Exit.void)
       for (const { sent } of adapters) wire.push(...(yield* sent.all))
     })
-    const quiet = here(
-      Effect.gen(function* () {
-        const rows = yield* (yield* Outbox).inState(["pending", "sending"], 1)
-        const runs = yield* (yield* Occurrences).list({ job: null, limit: 1_000 })
-        const over = runs.filter(({ status }) => status !== "claimed" && status !== "running")
-        const heard = yield* (yield* Database).read("test", (client) =>
-          client.unsafe<object>("SELECT id FROM inbound_events WHERE state IN ('accepted', 'running')")
+    // What only waits for the network to be well again is sent by the next start.
+    const settlesNow = ({ reason, resendOf, state }: DeliveryRow) =>
+      state === "sending" || (resendOf === null && !/^it waits behind /.test(reason ?? ""))
+    const quiet = (open: (row: DeliveryRow) => boolean) =>
+      Effect.suspend(() =>
+        here(
+          Effect.gen(function* () {
+            const rows = (yield* (yield* Outbox).inState(["pending", "sending"], 1_000)).filter(open)
+            const runs = yield* (yield* Occurrences).list({ job: null, limit: 1_000 })
+            const over = runs.filter(({ status }) => status !== "claimed" && status !== "running")
+            const heard = yield* (yield* Database).read("test", (client) =>
+              client.unsafe<object>("SELECT id FROM inbound_events WHERE state IN ('accepted', 'running')")
+            )
+            return rows.length + heard.length + jobs.size - over.length
+          })
+        ).pipe(
+          Effect.zipLeft(Effect.sleep("10 millis")),
+          Effect.repeat({ until: (open) => open === 0, times: 3_000 }),
+          Effect.tap((open) => (open === 0 ? Effect.void : Effect.dieMessage(`${open} are not settled in 30 seconds`)))
         )
-        return rows.length + heard.length + jobs.size - over.length
-      })
-    ).pipe(
-      Effect.zipLeft(Effect.sleep("10 millis")),
-      Effect.repeat({ until: (open) => open === 0, times: 3_000 }),
-      Effect.tap((open) => (open === 0 ? Effect.void : Effect.dieMessage(`${open} are not settled in 30 seconds`)))
-    )
+      )
     for (const home of homes)
       if (home !== null) yield* here(Effect.flatMap(HomeChannels, ({ set }) => set(addressAt(home))))
 
@@ -325,11 +331,11 @@ const run = ({ acts, homes, limits }: World) =>
         }
       }
     }
-    yield* quiet
+    yield* quiet(settlesNow)
     // What a last start finds is settled as well.
     yield* end
     life = yield* begin
-    yield* quiet
+    yield* quiet(() => true)
     const rows = yield* here(Effect.flatMap(Outbox, (outbox) => outbox.list({ limit: 10_000 })))
     const stories = new Map<string, string>()
     for (const row of rows.slice(0, 20)) {

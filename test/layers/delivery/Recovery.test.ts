@@ -3,7 +3,7 @@ import { Deferred, Effect, Fiber, TestClock } from "effect"
 import { SendRefused, SendUncertain } from "../../../src/services/adapter/Adapter.js"
 import * as Notice from "../../../src/services/delivery/Notice.js"
 import { Database } from "../../../src/services/state/Database.js"
-import { at, durable, type Life, life, outgoing, platform, settle } from "./support.js"
+import { at, durable, type Life, life, outgoing, type Platform, platform, settle } from "./support.js"
 
 const mark = Notice.replyRecovered().text
 const uncertain = new SendUncertain({ platform: "telegram", detail: "read timeout" })
@@ -70,28 +70,6 @@ describe("at boot", () => {
       assert.deepStrictEqual(yield* third.delivery.recover, { sent: 0, unknown: 1, resent: 0 })
       assert.deepStrictEqual(yield* stateOf(third), ["unknown", "copy unknown"])
       assert.lengthOf(chat.calls, 2)
-    }).pipe(Effect.provide(durable))
-  )
-
-  it.scoped("a reply that a read timeout left in doubt is copied once, not while the gateway runs", () =>
-    Effect.gen(function* () {
-      const chat = platform()
-      const first = yield* life([chat])
-      yield* first.delivery.recover
-      chat.onSend = (_message, arrives) => Effect.zipRight(arrives, Effect.fail(uncertain))
-      yield* first.delivery.deliver(outgoing("1", "the answer"))
-      yield* first.delivery.deliver(outgoing("1", "not for a person", { replyToPerson: false }))
-      yield* TestClock.adjust("1 hours")
-      yield* settle
-      assert.lengthOf(chat.calls, 2)
-      yield* first.stop
-      for (const expected of [1, 0]) {
-        const next = yield* life([chat])
-        assert.strictEqual((yield* next.delivery.recover).resent, expected)
-        yield* next.stop
-      }
-      assert.strictEqual(chat.posted.at(-1)?.text, `${mark}\n\nthe answer`)
-      assert.lengthOf(chat.calls, 3)
     }).pipe(Effect.provide(durable))
   )
 
@@ -252,6 +230,102 @@ describe("at boot", () => {
       assert.isTrue((yield* Fiber.join(sending)).ok)
       assert.isTrue((yield* gateway.delivery.dispatch(rows)).ok)
       assert.lengthOf(chat.posted, 2)
+    }).pipe(Effect.provide(durable))
+  )
+})
+
+describe("while the gateway runs", () => {
+  const lost: Platform["onSend"] = (_message, arrives) => Effect.zipRight(arrives, Effect.fail(uncertain))
+  const arrives: Platform["onSend"] = (_message, arrive) => arrive
+  const pass = (seconds: number) => Effect.zipRight(TestClock.adjust(`${seconds} seconds`), settle)
+  const texts = (chat: Platform) => chat.posted.map(({ text }) => text)
+
+  it.scoped("a reply in doubt is sent once more after a few seconds, marked, its copy written with the doubt", () =>
+    Effect.gen(function* () {
+      const chat = platform()
+      const gateway = yield* life([chat])
+      yield* gateway.delivery.recover
+      chat.onSend = lost
+      yield* gateway.delivery.deliver(outgoing("1", "the answer"))
+      assert.deepStrictEqual(gateway.commits, ["delivery.insert", "delivery.settle"])
+      assert.deepStrictEqual(yield* stateOf(gateway), ["unknown", "copy pending"])
+      chat.onSend = arrives
+      yield* gateway.delivery.deliver(outgoing("1", "the next"))
+      yield* gateway.delivery.deliver(outgoing("2", "elsewhere"))
+      yield* pass(4)
+      assert.deepStrictEqual(texts(chat), ["the answer", "elsewhere"])
+      yield* pass(2)
+      assert.deepStrictEqual(texts(chat), ["the answer", "elsewhere", `${mark}\n\nthe answer`, "the next"])
+      yield* pass(3_600)
+      yield* gateway.stop
+      const next = yield* life([chat])
+      assert.deepStrictEqual(yield* next.delivery.recover, { sent: 0, unknown: 0, resent: 0 })
+      assert.lengthOf(chat.calls, 4)
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("what nobody waits for is left in doubt, and so is a copy", () =>
+    Effect.gen(function* () {
+      const chat = platform()
+      const gateway = yield* life([chat])
+      yield* gateway.delivery.recover
+      chat.onSend = lost
+      for (const kind of ["cron", "send_message"] as const)
+        yield* gateway.delivery.deliver(outgoing("1", kind, { cause: { kind, id: "1" }, replyToPerson: false }))
+      yield* gateway.delivery.deliver(outgoing("1", "the answer"))
+      yield* pass(3_600)
+      assert.deepStrictEqual(yield* stateOf(gateway), ["unknown", "unknown", "unknown", "copy unknown"])
+      assert.lengthOf(chat.calls, 4)
+      yield* gateway.stop
+      const next = yield* life([chat])
+      assert.strictEqual((yield* next.delivery.recover).resent, 0)
+      assert.lengthOf(chat.calls, 4)
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("a restart before the copy has gone sends it, once", () =>
+    Effect.gen(function* () {
+      for (const end of ["kill", "stop"] as const) {
+        const chat = platform()
+        const gateway = yield* life([chat])
+        yield* gateway.delivery.recover
+        chat.onSend = lost
+        yield* gateway.delivery.deliver(outgoing(end, "the answer"))
+        yield* gateway[end]
+        chat.onSend = arrives
+        for (const sent of [1, 0]) {
+          const next = yield* life([chat])
+          assert.deepStrictEqual(yield* next.delivery.recover, { sent, unknown: 0, resent: 0 })
+          yield* pass(60)
+          yield* next.stop
+        }
+        assert.deepStrictEqual(texts(chat), ["the answer", `${mark}\n\nthe answer`])
+      }
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("the parts after the one in doubt follow its copy, also when they were sent as what waits", () =>
+    Effect.gen(function* () {
+      const chat = platform("telegram", { maxMessageLength: 200 })
+      const gateway = yield* life([chat])
+      yield* gateway.delivery.recover
+      // A part of the first message is in doubt when it is first sent, a part of the second when it has waited for that.
+      const doubtful = ["(2/", "(3/"]
+      chat.onSend = (message, arrive) => {
+        const next = doubtful.find((part) => message.text.includes(part) && !message.text.startsWith(mark))
+        if (next === undefined) return arrive
+        doubtful.splice(doubtful.indexOf(next), 1)
+        return Effect.fail(uncertain)
+      }
+      yield* gateway.delivery.deliver(outgoing("1", "several words ".repeat(40)))
+      yield* pass(60)
+      const parts = new Map((yield* gateway.outbox.list({ limit: 20 })).map((row) => [row.id, row]))
+      const carried = [...new Set(chat.posted.map(({ deliveryId }) => parts.get(deliveryId)))]
+      assert.deepStrictEqual(
+        carried.map((row) => [row?.part, row?.resendOf !== null]),
+        carried.map((_, index) => [index + 1, index === 1 || index === 2])
+      )
+      assert.isTrue(carried.length > 3 && carried.every((row) => row?.state === "sent"))
     }).pipe(Effect.provide(durable))
   )
 })
