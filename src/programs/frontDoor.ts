@@ -10,6 +10,7 @@ import * as HomeDirectory from "../layers/node/Home.js"
 import * as LogFile from "../layers/node/LogFile.js"
 import * as Presence from "../layers/operation/Presence.js"
 import * as GatewayAddress from "../layers/sqlite/GatewayAddress.js"
+import * as GatewayLease from "../layers/sqlite/GatewayLease.js"
 import * as GatewayLock from "../layers/sqlite/GatewayLock.js"
 import { Settings } from "../services/operation/Settings.js"
 import * as state from "./state.js"
@@ -24,7 +25,7 @@ export interface Options {
   readonly pageDirectory: string
 }
 
-/** Only one gateway a home: held before the database is opened, freed by the kernel however the process ends. */
+/** Only one gateway a home (`GatewayLease` where somebody deletes the file): held before the database is opened, freed by the kernel however the process ends. */
 const lock = Layer.unwrapEffect(
   Effect.map(Settings, (settings) =>
     GatewayLock.layer({ home: settings.home, lockDirectory: settings.gateway.lockDirectory })
@@ -47,6 +48,7 @@ export const frontDoor = (options: Options) =>
   Presence.layer.pipe(
     Layer.provideMerge(Listening.layer),
     Layer.provideMerge(GatewayAddress.layer),
+    Layer.provideMerge(GatewayLease.layer),
     Layer.provideMerge(state.shared),
     Layer.provideMerge(lock),
     Layer.provideMerge(machine(options))

@@ -1,8 +1,9 @@
 /** Locks as SQLite files: an exclusive transaction that never ends, which the kernel ends with its process. */
 import * as Reactivity from "@effect/experimental/Reactivity"
-import { Cause, Clock, Effect, Layer, Redacted } from "effect"
+import { Cause, Clock, Effect, ExecutionStrategy, Exit, Layer, Redacted, Scope } from "effect"
 import { createHash } from "node:crypto"
 import path from "node:path"
+import * as Turn from "../../fibers/Turn.js"
 import { GatewayLock, HomeInUse, LockUnusable, TokenInUse } from "../../services/operation/GatewayLock.js"
 import * as DatabaseFile from "./DatabaseFile.js"
 import { detailOf, isBusy } from "./SqliteFailure.js"
@@ -11,9 +12,10 @@ import * as SteadyConnection from "./SteadyConnection.js"
 /** Decision 2: a gateway that is just ending, or was just killed, gets this long to let go. */
 const patienceMillis = 2_000
 const pauseMillis = 50
+const lookEvery = "2 seconds"
 
 /** Holds the file until the scope closes; false when somebody else does and has not let go in time. */
-const hold = (file: string) =>
+const attempted = (file: string) =>
   Effect.gen(function* () {
     yield* DatabaseFile.prepare(file)
     const { connection } = yield* SteadyConnection.open({ filename: file, disableWAL: true })
@@ -38,6 +40,39 @@ const hold = (file: string) =>
         : new LockUnusable({ file, detail: detailOf(Cause.squash(cause)) })
     )
   )
+
+/**
+ * As {@link attempted}, and stays the holder of whatever lies at the path: who is left with a file that was deleted, as
+ * one that looked stale, locks what nobody else looks at.
+ */
+const hold = (file: string) =>
+  Effect.gen(function* () {
+    const whole = yield* Effect.scope
+    const fresh = Scope.fork(whole, ExecutionStrategy.sequential)
+    let held = yield* fresh
+    if (!(yield* Scope.extend(attempted(file), held))) return false
+    let ours = DatabaseFile.identityOf(file)
+    let told = false
+    const again = Effect.gen(function* () {
+      const found = DatabaseFile.identityOf(file)
+      // A home that was removed as a whole is not made again for its lock.
+      if ((found === ours && found !== null) || DatabaseFile.identityOf(path.dirname(file)) === null) return
+      const next = yield* fresh
+      const taken = yield* Effect.orElseSucceed(Scope.extend(attempted(file), next), () => false)
+      if (taken) {
+        yield* Scope.close(held, Exit.void)
+        held = next
+        ours = DatabaseFile.identityOf(file)
+        yield* Effect.logWarning("the lock file was deleted or replaced while it was held; it was made anew")
+      } else {
+        yield* Scope.close(next, Exit.void)
+        if (!told) yield* Effect.logError("the lock file was deleted or replaced, and cannot be had again")
+      }
+      told = !taken
+    })
+    yield* again.pipe(Effect.annotateLogs({ file }), Effect.delay(lookEvery), Effect.forever, Turn.forkWorker)
+    return true
+  })
 
 /** gateway.md 2.11: platform and 16 hex digits of the token's hash, never the token. */
 const tokenFile = (directory: string, platform: string, token: Redacted.Redacted): string => {

@@ -2,7 +2,9 @@
 import { Clock, Effect } from "effect"
 import path from "node:path"
 import * as GatewayLock from "../../layers/sqlite/GatewayLock.js"
+import { HomeInUse } from "../../services/operation/GatewayLock.js"
 import { Invocation } from "./invocation.js"
+import { holder } from "./owner.js"
 
 /** The database of the home that is meant. */
 export const file = Effect.map(Invocation, ({ home }) => path.join(home, "state.db"))
@@ -21,6 +23,8 @@ export const keeping = (why: string) =>
 
 /** No gateway has the home, and none gets it meanwhile. */
 export const withHome = <A, E, R>(self: Effect.Effect<A, E, R>) =>
-  Effect.flatMap(Invocation, ({ home }) =>
-    Effect.provide(self, GatewayLock.layer({ home, lockDirectory: path.join(home, "locks") }))
-  )
+  Effect.gen(function* () {
+    const { home } = yield* Invocation
+    if ((yield* holder) !== null) return yield* new HomeInUse({ home })
+    return yield* Effect.provide(self, GatewayLock.layer({ home, lockDirectory: path.join(home, "locks") }))
+  })

@@ -6,7 +6,7 @@ import { version } from "../../services/operation/Version.js"
 import { GatewayStatus } from "../../services/operation/Health.js"
 import { Invocation } from "./invocation.js"
 import { answer, moment, plain, table } from "./output.js"
-import { running } from "./owner.js"
+import { holder, running, silent } from "./owner.js"
 
 const nobody: GatewayStatus = {
   gateway: { running: false, pid: null, url: null, version, startedAt: null },
@@ -45,12 +45,12 @@ const atWork = ({ api, cron, delegates, processes, turns }: GatewayStatus["work"
 const toCome = ({ next, scheduled }: GatewayStatus["jobs"]): string =>
   `${counted(scheduled, "job")} to come${next === null ? "" : `, next at ${moment(next)}`}`
 
-/** A home that is not there is not made for this. */
+/** A home that is not there is not made for this. A gateway that does not answer is no running one, but has its pid. */
 const atRest = Effect.gen(function* () {
   const { home } = yield* Invocation
   if (!existsSync(path.join(home, "state.db"))) return nobody
   const { resting } = yield* Effect.promise(() => import("./resting.js"))
-  return { ...nobody, ...(yield* resting) }
+  return { ...nobody, gateway: { ...nobody.gateway, pid: yield* holder }, ...(yield* resting) }
 })
 
 const lines = (status: GatewayStatus): ReadonlyArray<string> => {
@@ -69,7 +69,9 @@ const lines = (status: GatewayStatus): ReadonlyArray<string> => {
         )
       ]
     : [
-        "No gateway runs on this home: `hermes gateway run` starts one.",
+        ...(gateway.pid === null
+          ? ["No gateway runs on this home: `hermes gateway run` starts one."]
+          : silent(gateway.pid)),
         ...(jobs.scheduled === 0 ? [] : [`${toCome(jobs)}; jobs run while a gateway does.`]),
         ...(paused ? ["It is paused: a gateway begins nothing here until `hermes unpause`."] : [])
       ]

@@ -34,6 +34,7 @@ export type ModelStatus = typeof ModelStatus.Type
 export const GatewayStatus = Schema.Struct({
   gateway: Schema.Struct({
     running: Schema.Boolean,
+    /** Also of a gateway that holds the home and does not answer: it is not `running` then. */
     pid: Schema.NullOr(Schema.Int),
     url: Schema.NullOr(Schema.String),
     version: Schema.String,

@@ -109,6 +109,45 @@ describe("what another gateway has", () => {
   )
 
   it.scopedLive(
+    "a second gateway is refused although the lock file of the first was deleted",
+    () =>
+      Effect.gen(function* () {
+        const home = yield* HomeDirectory.make()
+        const first = yield* Gateway.start(home)
+        rmSync(path.join(home.directory, "gateway.lock"))
+        expectConflict(yield* Gateway.fails(home), /another gateway is running on .+; stop it with/)
+        const status = yield* Command.run({ home, args: ["status"] })
+        expect(status.stdout).toContain(`process ${first.pid}`)
+        yield* answers(first)
+        rmSync(path.join(home.directory, "gateway.lock"), { force: true })
+        yield* Gateway.stop(first, "SIGKILL")
+        const second = yield* Gateway.start(home)
+        expect((yield* Gateway.stop(second)).code).toBe(0)
+      }),
+    300_000
+  )
+
+  it.scopedLive(
+    "a gateway that was stopped by a signal is said to hold the home, with what to do, and goes on",
+    () =>
+      Effect.gen(function* () {
+        const home = yield* HomeDirectory.make()
+        const gateway = yield* Gateway.start(home)
+        yield* gateway.signal("SIGSTOP")
+        const status = yield* Command.run({ home, args: ["status"] })
+        expect(status.stdout).toMatch(
+          new RegExp(`A gateway holds this home \\(process ${gateway.pid}\\) but does not answer`)
+        )
+        expect(status.stdout).toContain(`kill -CONT ${gateway.pid}`)
+        expect(status.stdout).not.toContain("gateway run")
+        yield* gateway.signal("SIGCONT")
+        yield* answers(gateway)
+        expect((yield* Gateway.stop(gateway)).code).toBe(0)
+      }),
+    240_000
+  )
+
+  it.scopedLive(
     "a bot token that another home uses is refused, and free at once when its user was killed",
     () =>
       Effect.gen(function* () {

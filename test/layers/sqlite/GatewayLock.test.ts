@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Exit, Layer, Redacted } from "effect"
-import { readdirSync, statSync, writeFileSync } from "node:fs"
+import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
 import path from "node:path"
 import * as SqliteGatewayAddress from "../../../src/layers/sqlite/GatewayAddress.js"
 import * as SqliteGatewayLock from "../../../src/layers/sqlite/GatewayLock.js"
@@ -77,6 +77,21 @@ describe("GatewayLock", () => {
       const [waited, held] = yield* Effect.timed(lock(home))
       yield* held.holdToken("telegram", token)
       assert.isBelow(Duration.toMillis(waited), 1_900)
+    })
+  )
+
+  it.scopedLive("a lock file that was deleted is made anew by its holder, and refuses the next as before", () =>
+    Effect.gen(function* () {
+      const home = path.join(yield* folder, "home")
+      const file = path.join(home, "gateway.lock")
+      yield* lock(home)
+      rmSync(file)
+      yield* Effect.sync(() => existsSync(file)).pipe(
+        Effect.zipLeft(Effect.sleep("20 millis")),
+        Effect.repeat({ until: (there) => there }),
+        Effect.timeout("20 seconds")
+      )
+      assert.instanceOf(failureOf(yield* Effect.exit(Effect.scoped(lock(home)))), HomeInUse)
     })
   )
 

@@ -7,7 +7,7 @@ import { HealthState } from "../../../services/operation/Health.js"
 import { Ended, failed } from "../failure.js"
 import { Invocation } from "../invocation.js"
 import { answer, moment } from "../output.js"
-import { running } from "../owner.js"
+import { holder, running, silent } from "../owner.js"
 
 const doing: { readonly [state in HealthState]: string } = {
   starting: "is starting",
@@ -26,7 +26,7 @@ const State = Schema.Struct({
 
 export const status = Effect.gen(function* () {
   const gateway = yield* running
-  const { pid, url, startedAt } = gateway?.address ?? { pid: null, url: null, startedAt: null }
+  const { pid, url, startedAt } = gateway?.address ?? { pid: yield* holder, url: null, startedAt: null }
   yield* answer(
     State,
     {
@@ -42,7 +42,11 @@ export const status = Effect.gen(function* () {
         ? [
             `The gateway ${doing[state.state ?? "ok"]} at ${state.url} (version ${state.version}, process ${state.pid}, since ${moment(state.startedAt)}).`
           ]
-        : ["No gateway runs on this home: `hermes gateway run` starts one, `hermes gateway install` keeps one running."]
+        : state.pid === null
+          ? [
+              "No gateway runs on this home: `hermes gateway run` starts one, `hermes gateway install` keeps one running."
+            ]
+          : silent(state.pid)
   )
   if (gateway === null) return yield* new Ended({ code: 1, text: null })
 })
@@ -63,6 +67,8 @@ const Stopped = Schema.Struct({ stopped: Schema.Boolean, pid: Schema.NullOr(Sche
 
 export const stop = Effect.gen(function* () {
   const gateway = yield* running
+  const holding = gateway === null ? yield* holder : null
+  if (holding !== null) return yield* failed(silent(holding).join(" "))
   if (gateway === null)
     return yield* answer(Stopped, { stopped: false, pid: null }, () => ["No gateway runs on this home."])
   const { pid } = gateway.address

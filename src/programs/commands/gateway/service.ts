@@ -8,7 +8,7 @@ import * as ServiceManager from "../../../layers/node/service/Manager.js"
 import { Ended, failed } from "../failure.js"
 import { Invocation } from "../invocation.js"
 import { answer, note } from "../output.js"
-import { running } from "../owner.js"
+import { holder, running, silent } from "../owner.js"
 import { ownerOnly } from "../ownerOnly.js"
 
 /** The built command, which lies beside this chunk. */
@@ -65,7 +65,12 @@ export const restart = Effect.gen(function* () {
   yield* ownerOnly("a restart of the gateway")
   const { environment, home } = yield* Invocation
   const before = yield* running
-  if (before === null) return yield* failed("no gateway runs on this home: `hermes gateway run` starts one")
+  if (before === null) {
+    const holding = yield* holder
+    return yield* failed(
+      holding === null ? "no gateway runs on this home: `hermes gateway run` starts one" : silent(holding).join(" ")
+    )
+  }
   const client = yield* Client.make({ url: before.address.url, key: before.key, environment })
   const { running: work } = yield* client.operation.restart({}).pipe(Effect.mapError((error) => failed(error.message)))
   const waits = Object.entries(work).filter(([, count]) => count > 0)
