@@ -5,7 +5,11 @@ import * as Rows from "./Rows.js"
 
 const one = Rows.first(GatewayAddress)
 
-/** The gateway's address as the one row of its table. */
+/** As JSON, the file that this database is in: a copied home holds the address of the gateway that it was copied from. */
+const place = "json_quote((SELECT file FROM pragma_database_list WHERE name = 'main'))"
+const placeName = "gateway.place"
+
+/** The gateway's address as the one row of its table; none of a gateway that has another home. */
 export const layer = Layer.effect(
   GatewayAddresses,
   Effect.map(Database, (database) =>
@@ -13,12 +17,15 @@ export const layer = Layer.effect(
       publish: Effect.fn("GatewayAddresses.publish")((address: GatewayAddress) =>
         database.write(
           "gateway.publish",
-          Effect.flatMap(Transaction, (sql) =>
-            Effect.asVoid(sql`INSERT INTO gateway (one, pid, url, version, state, started_at)
+          Effect.gen(function* () {
+            const sql = yield* Transaction
+            yield* sql`INSERT INTO gateway (one, pid, url, version, state, started_at)
               VALUES (1, ${address.pid}, ${address.url}, ${address.version}, ${address.state}, ${address.startedAt})
               ON CONFLICT (one) DO UPDATE SET pid = excluded.pid, url = excluded.url, version = excluded.version,
-                state = excluded.state, started_at = excluded.started_at`)
-          )
+                state = excluded.state, started_at = excluded.started_at`
+            yield* sql`INSERT INTO meta (key, value) VALUES (${placeName}, ${sql.literal(place)})
+              ON CONFLICT (key) DO UPDATE SET value = excluded.value`
+          })
         )
       ),
       withdraw: Effect.fn("GatewayAddresses.withdraw")((pid: number) =>
@@ -28,7 +35,8 @@ export const layer = Layer.effect(
         )
       ),
       current: database.read("gateway.current", (sql) =>
-        one(sql`SELECT pid, url, version, state, started_at AS startedAt FROM gateway WHERE one = 1`)
+        one(sql`SELECT pid, url, version, state, started_at AS startedAt FROM gateway WHERE one = 1
+          AND (SELECT value FROM meta WHERE key = ${placeName}) = ${sql.literal(place)}`)
       )
     })
   )

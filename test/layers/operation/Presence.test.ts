@@ -1,9 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer } from "effect"
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import path from "node:path"
 import process from "node:process"
 import * as PresenceLayer from "../../../src/layers/operation/Presence.js"
 import * as GatewayAddressRow from "../../../src/layers/sqlite/GatewayAddress.js"
-import { layerMemory } from "../../../src/layers/sqlite/Database.js"
+import * as SqliteDatabase from "../../../src/layers/sqlite/Database.js"
 import { ApiServer } from "../../../src/services/api/ApiServer.js"
 import { GatewayAddress, GatewayAddresses } from "../../../src/services/operation/GatewayAddress.js"
 import { Presence } from "../../../src/services/operation/Presence.js"
@@ -11,7 +14,11 @@ import { Presence } from "../../../src/services/operation/Presence.js"
 const url = "http://127.0.0.1:4711"
 const port = Layer.succeed(ApiServer, { host: "127.0.0.1", port: 4711, url })
 const presence = PresenceLayer.layer.pipe(Layer.provide(port))
-const addresses = GatewayAddressRow.layer.pipe(Layer.provide(layerMemory))
+const addresses = GatewayAddressRow.layer.pipe(Layer.provide(SqliteDatabase.layerMemory))
+
+/** Of the database in this file, opened for it and closed again. */
+const within = <A, E>(file: string, self: Effect.Effect<A, E, GatewayAddresses>) =>
+  Effect.provide(self, GatewayAddressRow.layer.pipe(Layer.provide(SqliteDatabase.layer({ file }))))
 
 const died = new GatewayAddress({
   pid: process.pid + 1,
@@ -49,5 +56,20 @@ describe("Presence", () => {
       yield* start(Effect.flatMap(Presence, ({ begin }) => begin))
       assert.deepInclude(yield* current, { pid: process.pid, state: "running" })
     }).pipe(Effect.provide(addresses))
+  )
+
+  it.live("is of its own home: a copied one has no gateway", () =>
+    Effect.gen(function* () {
+      const folder = mkdtempSync(path.join(tmpdir(), "presence-"))
+      const [file, copy] = [path.join(folder, "state.db"), path.join(folder, "copy.db")]
+      yield* within(
+        file,
+        Effect.flatMap(GatewayAddresses, (all) => all.publish(died))
+      )
+      copyFileSync(file, copy)
+      assert.deepStrictEqual(yield* within(file, current), died)
+      assert.isNull(yield* within(copy, current))
+      rmSync(folder, { recursive: true })
+    })
   )
 })
