@@ -27,6 +27,18 @@ const pausedReason = "it waits for its owner's word"
 const remainingOf = (times: number | null, completed: number): number | null =>
   times === null ? null : Math.max(0, times - completed)
 
+/** How often a job runs in all that is given another schedule: a single time is one more, and what was single repeats for ever. */
+const timesAgain = (
+  times: number | null,
+  had: number,
+  before: Schedule.Schedule | null,
+  after: Schedule.Schedule
+): number | null => {
+  if (times === null) return null
+  if (!Schedule.isRecurring(after)) return had < times ? times : had + 1
+  return before?.kind === "once" && times <= had + 1 ? null : times
+}
+
 const make = Effect.gen(function* () {
   const store = yield* JobStore
   const database = yield* Database
@@ -126,18 +138,27 @@ const make = Effect.gen(function* () {
           job: job.name,
           detail: `it is ${job.state}; \`hermes cron resume\` with a new time brings it back`
         })
+      const meant = stored.schedule ?? ScheduleText.reread(job.schedule, job.timezone ?? settings.timezone)
+      /** Its last run is over or under way: what is edited says nothing about when. */
+      const spent = isTerminal(job) || (stored.schedule === null && stored.begun > 0 && patch.schedule === undefined)
       const before = {
         id: job.id,
         definition: new JobDefinition(job, { disableValidation: true }),
-        schedule: stored.schedule
+        schedule: spent ? meant : stored.schedule
       }
-      const { definition, moved, notes, schedule } = yield* definitions.read(
-        isTerminal(job) ? { ...patch, schedule: undefined } : patch,
+      const { moved, notes, schedule, ...read } = yield* definitions.read(
+        spent ? { ...patch, schedule: undefined } : patch,
         before,
         null
       )
-      const remaining = remainingOf(definition.times, job.completed)
-      const changed = !isTerminal(job) && (moved || remaining !== stored.remaining)
+      const had = job.completed + stored.begun
+      const times =
+        moved && patch.repeat === undefined
+          ? timesAgain(read.definition.times, had, meant, schedule)
+          : read.definition.times
+      const definition = new JobDefinition({ ...read.definition, times }, { disableValidation: true })
+      const remaining = remainingOf(definition.times, had)
+      const changed = !spent && (moved || remaining !== stored.remaining)
       const appointment = changed && remaining !== 0 ? yield* appointmentOf(schedule, remaining, job.name) : null
       return yield* changing(
         number,
@@ -230,6 +251,9 @@ const make = Effect.gen(function* () {
       }
       if (job.state === "scheduled" && options.at === undefined)
         return yield* new JobNotReady({ job: job.name, detail: "it is not paused" })
+      // Paused during its last run: that is all there is to take back.
+      if (schedule === null && stored.begun > 0 && options.at === undefined)
+        return yield* changing(number, database.write("job.resume", store.setPaused(number, null)))
       if (schedule === null)
         return yield* new JobNotReady({ job: job.name, detail: "nothing is scheduled any more; edit its schedule" })
       const now = yield* Clock.currentTimeMillis

@@ -40,7 +40,8 @@ const Row = Schema.Struct({
   nextAt: instant,
   remaining: instant,
   rule: ReadableRule,
-  open: Rows.Flag
+  open: Rows.Flag,
+  begun: Schema.Number
 })
 
 const columns = `j.number, j.id, j.definition, j.state, j.state_reason AS stateReason, j.paused_at AS pausedAt,
@@ -49,18 +50,21 @@ const columns = `j.number, j.id, j.definition, j.state, j.state_reason AS stateR
   j.failure_streak AS failureStreak, j.preflight_alerted AS preflightAlerted, j.monitor,
   s.next_at AS nextAt, coalesce(s.remaining, p.remaining) AS remaining,
   (SELECT rule FROM schedule_rules WHERE id = coalesce(s.rule, p.rule)) AS rule,
-  EXISTS (SELECT 1 FROM occurrences AS o WHERE o.job = j.number AND o.finished_at IS NULL) AS open`
+  EXISTS (SELECT 1 FROM occurrences AS o WHERE o.job = j.number AND o.finished_at IS NULL) AS open,
+  (SELECT count(*) FROM occurrences AS o WHERE o.job = j.number AND o.finished_at IS NULL AND o.count > 0) AS begun`
 
 const from = `jobs AS j LEFT JOIN schedule AS s ON s.job = j.number LEFT JOIN schedule_paused AS p ON p.job = j.number`
 
 const storedOf = (row: typeof Row.Type): StoredJob => {
-  const { definition, monitor, nextAt, number, open, preflightAlerted, remaining, removedAt, rule, ...life } = row
+  const { begun, definition, monitor, nextAt, number, open, preflightAlerted, remaining, removedAt, rule, ...life } =
+    row
   return {
     number,
     job: new Job({ ...definition, ...life, nextRunAt: nextAt }, { disableValidation: true }),
     schedule: rule,
     remaining,
     open,
+    begun,
     removed: removedAt !== null,
     monitor,
     preflightAlerted

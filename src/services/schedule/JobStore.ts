@@ -16,6 +16,8 @@ export interface StoredJob {
   readonly remaining: number | null
   /** A run is claimed or under way. */
   readonly open: boolean
+  /** Runs of the schedule that are claimed or under way: they count as completed when they end. */
+  readonly begun: number
   readonly removed: boolean
   readonly monitor: MonitorState | null
   /** The owner was told that its configuration blocks it, and it has not run well since. */

@@ -1,6 +1,8 @@
 /** Making and changing jobs (cron-delivery.md 1.3–1.7, decisions 11, 15, 19, 20, 29). */
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Either, TestClock } from "effect"
+import { Effect, Either, Layer, TestClock } from "effect"
+import * as FireClaimsLayer from "../../../src/layers/sqlite/FireClaims.js"
+import { FireClaims } from "../../../src/services/schedule/FireClaim.js"
 import { JobOrigin } from "../../../src/services/schedule/Job.js"
 import { type JobDraft, Jobs } from "../../../src/services/schedule/Jobs.js"
 import { Database } from "../../../src/services/state/Database.js"
@@ -213,5 +215,96 @@ describe("jobs", () => {
       expect(yield* Effect.flip(Effect.provide(create, jobs({ environment })))).toMatchObject({ reason: "cron" })
       yield* Effect.provide(create, jobs({ environment, cron: { allowAgentScheduling: true } }))
     })
+  )
+
+  /** Claims and starts what is due; the answer ends it. */
+  const begin = Effect.gen(function* () {
+    const claims = yield* FireClaims
+    const { claimed } = yield* claims.claimDue()
+    const [run] = yield* claims.start(claimed)
+    if (run === undefined) return yield* Effect.dieMessage("nothing was due")
+    return claims.record(run, {
+      status: "ok",
+      reason: null,
+      error: null,
+      deliveryError: null,
+      streak: "success",
+      sessionId: null,
+      output: null
+    })
+  })
+  const running = FireClaimsLayer.layer.pipe(Layer.provideMerge(jobs()))
+  const atNoon = Effect.zipRight(
+    TestClock.setTime(noon),
+    Effect.flatMap(FireClaims, (claims) => claims.recover)
+  )
+
+  it.effect("a single run that is paused while it runs is done afterwards, and can be taken back before", () =>
+    Effect.gen(function* () {
+      yield* atNoon
+      const service = yield* Jobs
+      for (const resumed of [false, true]) {
+        const { job } = yield* service.create({ schedule: "1m", prompt: "x" }, nobody)
+        yield* TestClock.adjust("1 minute")
+        const end = yield* begin
+        expect((yield* service.pause(job.id)).job.state).toBe("paused")
+        if (resumed) expect((yield* service.resume(job.id)).job.state).toBe("scheduled")
+        yield* end
+        expect((yield* service.find(job.id)).job).toMatchObject({
+          state: "completed",
+          stateReason: null,
+          pausedAt: null,
+          completed: 1,
+          times: 1
+        })
+        expect((yield* service.resume(job.id, { at: "1m" })).job.state).toBe("scheduled")
+        yield* service.remove(job.id)
+      }
+      // What repeats stays paused: there is more to come.
+      const { job } = yield* service.create({ schedule: "every 1m", prompt: "x" }, nobody)
+      yield* TestClock.adjust("1 minute")
+      const end = yield* begin
+      yield* service.pause(job.id)
+      yield* end
+      expect((yield* service.find(job.id)).job.state).toBe("paused")
+    }).pipe(Effect.provide(running))
+  )
+
+  it.effect("what is edited while it runs runs as often as it says", () =>
+    Effect.gen(function* () {
+      yield* atNoon
+      const service = yield* Jobs
+      const { job } = yield* service.create({ schedule: "1m", prompt: "x" }, nobody)
+      yield* TestClock.adjust("1 minute")
+      const first = yield* begin
+      // Other words do not have it run again.
+      expect((yield* service.edit(job.id, { prompt: "y" })).job).toMatchObject({ nextRunAt: null, times: 1 })
+      yield* service.edit(job.id, { schedule: "1m" })
+      yield* first
+      expect((yield* service.find(job.id)).job).toMatchObject({ state: "scheduled", completed: 1, times: 2 })
+      yield* TestClock.adjust("1 minute")
+      yield* yield* begin
+      expect((yield* service.find(job.id)).job).toMatchObject({ state: "completed", completed: 2, times: 2 })
+
+      const thrice = yield* service.create({ schedule: "every 1m", prompt: "x", repeat: 3 }, nobody)
+      yield* TestClock.adjust("1 minute")
+      const under = yield* begin
+      yield* service.edit(thrice.job.id, { schedule: "every 2m" })
+      yield* under
+      for (let run = 0; run < 2; run++) {
+        yield* TestClock.adjust("2 minutes")
+        yield* yield* begin
+      }
+      expect((yield* service.find(thrice.job.id)).job).toMatchObject({ state: "completed", completed: 3, times: 3 })
+
+      const often = yield* service.create({ schedule: "every 1m", prompt: "x" }, nobody)
+      yield* TestClock.adjust("1 minute")
+      yield* yield* begin
+      expect((yield* service.edit(often.job.id, { schedule: "1m" })).job).toMatchObject({
+        state: "scheduled",
+        times: 2
+      })
+      expect((yield* service.edit(often.job.id, { schedule: "every 1m" })).job.times).toBe(null)
+    }).pipe(Effect.provide(running))
   )
 })
