@@ -17,6 +17,7 @@ import * as Toolset from "../../services/agent/Toolset.js"
 import * as ChannelOverride from "../../services/operation/ChannelOverride.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { isShared } from "../../services/session/SessionKey.js"
+import * as PlainFile from "../node/PlainFile.js"
 
 const conduct = `You are Hermes, a personal agent. You work for the person who writes to you, on the machine that this gateway runs on.
 Be brief and plain. Do what was asked with your tools rather than describe it; say what you did and what you could not do.
@@ -58,7 +59,7 @@ const make = Effect.gen(function* () {
   const tools = yield* ToolRegistry
   const rules = Toolset.rulesOf(settings)
 
-  const soul = fs.readFileString(path.join(settings.home, soulFile)).pipe(
+  const soul = PlainFile.text(path.join(settings.home, soulFile)).pipe(
     Effect.map((text) => text.slice(0, soulLimit).trim()),
     Effect.orElseSucceed(() => "")
   )
@@ -95,7 +96,7 @@ const make = Effect.gen(function* () {
     const directory = Option.getOrNull(yield* WorkingDirectory.forInstructions)
     if (directory === null) return ""
     for (const name of projectFiles) {
-      const text = yield* fs.readFileString(path.join(directory, name)).pipe(
+      const text = yield* PlainFile.text(path.join(directory, name)).pipe(
         Effect.map((text) => text.slice(0, soulLimit).trim()),
         Effect.orElseSucceed(() => "")
       )

@@ -27,6 +27,7 @@ import * as ConfigText from "./ConfigText.js"
 import * as DotEnv from "./DotEnv.js"
 import * as ModelKeys from "./ModelKeys.js"
 import * as OutsideSettings from "./OutsideSettings.js"
+import * as PlainFile from "./PlainFile.js"
 
 const megabyte = 1024 * 1024
 
@@ -285,7 +286,7 @@ const make = Effect.gen(function* () {
 
   const readText = (name: string) =>
     fs.exists(name).pipe(
-      Effect.flatMap((exists) => (exists ? fs.readFileString(name) : Effect.succeed(""))),
+      Effect.flatMap((exists) => (exists ? PlainFile.text(name) : Effect.succeed(""))),
       Effect.mapError((error) => new SettingsUnusable({ file: name, line: null, column: null, detail: error.message }))
     )
 

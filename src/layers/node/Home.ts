@@ -5,6 +5,7 @@ import { AmbientEnvironment, type Environment } from "../../fibers/AmbientEnviro
 import { all, secretNames } from "../../services/operation/ConfigKey.js"
 import * as Directories from "./Directories.js"
 import * as DotEnv from "./DotEnv.js"
+import * as PlainFile from "./PlainFile.js"
 import { Home, HomeUnusable } from "../../services/operation/Home.js"
 
 const ownerOnlyDirectory = 0o700
@@ -95,7 +96,7 @@ const make = (directory: string) =>
       if (fresh) yield* fs.writeFileString(file("config.yaml"), commentedConfig(), { mode: ownerOnlyFile })
       if (!(yield* fs.exists(file(".env"))))
         yield* fs.writeFileString(file(".env"), commentedEnv, { mode: ownerOnlyFile })
-      const written = yield* fs.readFileString(file(".env"))
+      const written = yield* PlainFile.text(file(".env"))
       const known = environment[apiKeyName] || DotEnv.parse(written)[apiKeyName]
       const apiKey = known || randomBytes(24).toString("base64url")
       if (!known) {

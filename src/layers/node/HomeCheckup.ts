@@ -6,6 +6,7 @@ import process from "node:process"
 import type { SettingsShape } from "../../services/operation/Settings.js"
 import { type Check, fine, finding } from "./Checkup.js"
 import * as DotEnv from "./DotEnv.js"
+import * as PlainFile from "./PlainFile.js"
 
 const leastNode = [20, 19] as const
 
@@ -61,19 +62,13 @@ const secretLines = (text: string): ReadonlyArray<number> =>
     return named || secretShape.test(row) ? [index + 1] : []
   })
 
-const read = (file: string): string | null => {
-  try {
-    return fs.readFileSync(file, "utf8")
-  } catch {
-    return null
-  }
-}
+const read = (file: string): Effect.Effect<string | null> => Effect.orElseSucceed(PlainFile.text(file), () => null)
 
 /** Secrets are where only secrets are, and `.env` says what it seems to. */
 export const secrets = (home: string): Effect.Effect<ReadonlyArray<Check>> =>
-  Effect.sync(() => {
-    const lines = secretLines(read(path.join(home, "config.yaml")) ?? "")
-    const dotEnv = read(path.join(home, ".env"))
+  Effect.gen(function* () {
+    const lines = secretLines((yield* read(path.join(home, "config.yaml"))) ?? "")
+    const dotEnv = yield* read(path.join(home, ".env"))
     const wrong = (dotEnv ?? "")
       .split(/\r?\n/)
       .flatMap((row, index) =>

@@ -6,7 +6,8 @@ import process from "node:process"
 import { Redactor } from "../../services/delivery/Redactor.js"
 import { Config } from "../../services/operation/Config.js"
 import { keys } from "../../services/operation/ConfigKey.js"
-import { Home } from "../../services/operation/Home.js"
+import { Home, HomeUnusable } from "../../services/operation/Home.js"
+import * as Directories from "./Directories.js"
 
 const maxBytes = 10 * 1024 * 1024
 const keptFiles = 5
@@ -19,6 +20,15 @@ const rotate = (file: string): void => {
   if (fs.existsSync(file)) fs.renameSync(file, `${file}.1`)
 }
 
+/** To append to; a pipe that nobody reads does not keep it waiting, and no line goes into what keeps none. */
+const open = (file: string): number => {
+  const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = fs.constants
+  const descriptor = fs.openSync(file, O_APPEND | O_CREAT | O_NONBLOCK | O_WRONLY, 0o600)
+  if (fs.fstatSync(descriptor).isFile()) return descriptor
+  fs.closeSync(descriptor)
+  throw new Error("it is no regular file")
+}
+
 /** Appends lines; a disk that refuses costs the line, never the work that logged it. */
 class RotatedFile {
   readonly file: string
@@ -27,7 +37,7 @@ class RotatedFile {
 
   constructor(file: string) {
     this.file = file
-    this.descriptor = fs.openSync(file, "a", 0o600)
+    this.descriptor = open(file)
     this.size = fs.fstatSync(this.descriptor).size
   }
 
@@ -37,7 +47,7 @@ class RotatedFile {
       if (this.size + bytes.length > maxBytes) {
         fs.closeSync(this.descriptor)
         rotate(this.file)
-        this.descriptor = fs.openSync(this.file, "a", 0o600)
+        this.descriptor = open(this.file)
         this.size = 0
       }
       fs.writeSync(this.descriptor, bytes)
@@ -93,16 +103,25 @@ export type Shown = "everything" | "failures" | "nothing"
  * Logs to `logs/hermes.log` of the home what `log.level` lets through, and to stderr what is to be shown. What is logged is
  * redacted, whole lines at a time.
  */
-export const layer = (options: { readonly stderr: Shown }): Layer.Layer<never, never, Config | Home | Redactor> =>
+export const layer = (options: {
+  readonly stderr: Shown
+}): Layer.Layer<never, HomeUnusable, Config | Home | Redactor> =>
   Layer.unwrapScoped(
     Effect.gen(function* () {
       const home = yield* Home
       const redactor = yield* Redactor
+      const directory = path.join(home.directory, "logs")
       const file = yield* Effect.acquireRelease(
-        Effect.sync(() => {
-          const directory = path.join(home.directory, "logs")
-          fs.mkdirSync(directory, { recursive: true, mode: 0o700 })
-          return new RotatedFile(path.join(directory, "hermes.log"))
+        Effect.try({
+          try: () => {
+            Directories.make(directory, 0o700)
+            return new RotatedFile(path.join(directory, "hermes.log"))
+          },
+          catch: (error) =>
+            new HomeUnusable({
+              directory: home.directory,
+              detail: `nothing can be logged to ${path.join(directory, "hermes.log")} (${error instanceof Error ? error.message : String(error)})`
+            })
         }),
         (open) => Effect.sync(() => open.close())
       )

@@ -6,6 +6,7 @@ import { Ids } from "../../services/operation/Ids.js"
 import { Settings } from "../../services/operation/Settings.js"
 import * as Directories from "./Directories.js"
 import * as FileReplacement from "./FileReplacement.js"
+import * as PlainFile from "./PlainFile.js"
 
 const names: { readonly [target in MemoryText.MemoryTarget]: string } = { memory: "MEMORY.md", user: "USER.md" }
 const ownerOnlyDirectory = 0o700
@@ -27,7 +28,7 @@ const make = Effect.gen(function* () {
     new MemoryUnusable({ file, detail: error.message })
 
   const read = (file: string) =>
-    fs.readFileString(file).pipe(
+    PlainFile.text(file).pipe(
       Effect.catchIf(
         (error) => error._tag === "SystemError" && error.reason === "NotFound",
         () => Effect.succeed("")

@@ -31,6 +31,17 @@ const failed =
     })
   }
 
+const kindOf = (info: Stats): string =>
+  info.isDirectory()
+    ? "a directory"
+    : info.isFIFO()
+      ? "a named pipe"
+      : info.isSocket()
+        ? "a socket"
+        : info.isCharacterDevice() || info.isBlockDevice()
+          ? "a device"
+          : "something else"
+
 export interface PlainFile {
   readonly info: Stats
   /** The next bytes, at most 64 KiB; null at the end. Fails with `WouldBlock` where they are still to come. */
@@ -48,7 +59,8 @@ export const open = (file: string): Effect.Effect<PlainFile, PlatformError, Scop
       (opened: FileHandle) => Effect.ignore(Effect.tryPromise(() => opened.close()))
     )
     const info = yield* Effect.tryPromise({ try: () => handle.stat(), catch: failed(file, "stat") })
-    if (!info.isFile()) return yield* Effect.fail(failed(file, "open")(new Error("it is no regular file")))
+    if (!info.isFile())
+      return yield* Effect.fail(failed(file, "open")(new Error(`it is ${kindOf(info)} and no regular file`)))
     const bytes = info.size > 0 && info.size < chunkBytes ? info.size + 1 : chunkBytes
     const next = Effect.tryPromise({
       try: () => handle.read({ buffer: Buffer.allocUnsafe(bytes) }),
@@ -91,3 +103,16 @@ export const rest = (file: PlainFile, most: number): Effect.Effect<Uint8Array | 
       if (length > most) return null
     }
   })
+
+/** No file that people write by hand is larger. */
+const mostText = 16_777_216
+
+/** A whole file as text. What is no regular file, or too large for a text of a person's, fails at once. */
+export const text = (file: string): Effect.Effect<string, PlatformError> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const bytes = yield* rest(yield* open(file), mostText)
+      if (bytes !== null) return new TextDecoder().decode(bytes)
+      return yield* Effect.fail(failed(file, "read")(new Error("it is larger than 16 MiB")))
+    })
+  )

@@ -7,6 +7,7 @@ import type { Changes } from "../../services/operation/Setup.js"
 import * as ConfigText from "./ConfigText.js"
 import * as DotEnv from "./DotEnv.js"
 import * as FileReplacement from "./FileReplacement.js"
+import * as PlainFile from "./PlainFile.js"
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
@@ -17,8 +18,8 @@ export const write = (home: string, changes: Changes, suffix: string) =>
     const [config, secrets] = [path.join(home, "config.yaml"), path.join(home, ".env")]
     const unavailable = (file: string) => (error: { readonly message: string }) =>
       new ConfigUnavailable({ file, detail: error.message })
-    const configText = yield* fs.readFileString(config).pipe(Effect.mapError(unavailable(config)))
-    const secretText = yield* fs.readFileString(secrets).pipe(Effect.mapError(unavailable(secrets)))
+    const configText = yield* PlainFile.text(config).pipe(Effect.mapError(unavailable(config)))
+    const secretText = yield* PlainFile.text(secrets).pipe(Effect.mapError(unavailable(secrets)))
     const revised = yield* ConfigText.revised(config, configText, changes.settings)
     const values = Object.fromEntries(
       Object.entries(changes.secrets).map(([name, value]) => [name, Redacted.value(value)])

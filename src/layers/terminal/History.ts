@@ -2,6 +2,7 @@
 import { Effect, Either } from "effect"
 import * as fs from "node:fs"
 import path from "node:path"
+import * as PlainFile from "../node/PlainFile.js"
 
 const kept = 500
 
@@ -14,13 +15,11 @@ export interface History {
 
 /** Kept in `chat-history` of the home (0600). A file that cannot be read or written costs the history and nothing else. */
 export const make = (home: string): Effect.Effect<History> =>
-  Effect.sync(() => {
+  Effect.gen(function* () {
     const file = path.join(home, "chat-history")
-    const read = Either.try(() => fs.readFileSync(file, "utf8"))
+    const read = yield* Effect.orElseSucceed(PlainFile.text(file), () => "")
     return {
-      lines: Either.getOrElse(read, () => "")
-        .split("\n")
-        .filter((line) => line !== ""),
+      lines: read.split("\n").filter((line) => line !== ""),
       remember: (lines) =>
         void Either.try(() => fs.writeFileSync(file, `${lines.slice(0, kept).join("\n")}\n`, { mode: 0o600 }))
     }

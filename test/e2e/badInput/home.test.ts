@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, it } from "@effect/vitest"
 import BetterSqlite from "better-sqlite3"
 import { Effect } from "effect"
+import { execFileSync } from "node:child_process"
 import { createHash, randomBytes } from "node:crypto"
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
@@ -63,6 +64,49 @@ describe("a home that cannot be used", () => {
         const at = path.resolve(home.owner, directory)
         expectConflict(yield* Gateway.fails(elsewhere(home, at)), /the home \S+ cannot be used: .+; check its owner/)
         expect(readFileSync(path.join(home.owner, "file"), "utf8")).toBe("mine")
+      }),
+    120_000
+  )
+})
+
+describe("a file of the home that is none", () => {
+  beforeAll(Command.built, Command.buildMillis)
+
+  it.scopedLive.each([
+    [".env", "pipe", /\.env.*named pipe/],
+    ["config.yaml", "pipe", /config\.yaml.*named pipe/],
+    ["config.yaml", "device", /config\.yaml.*a device/],
+    [".env", "directory", /\.env.*a directory/],
+    ["logs", "file", /nothing can be logged/],
+    ["logs/hermes.log", "pipe", /nothing can be logged/]
+  ] as const)(
+    "ends the start at once: %s, a %s",
+    ([name, kind, words]) =>
+      Effect.gen(function* () {
+        const home = yield* HomeDirectory.make()
+        const file = path.join(home.directory, name)
+        rmSync(file, { force: true })
+        mkdirSync(path.dirname(file), { recursive: true })
+        if (kind === "pipe") execFileSync("mkfifo", [file])
+        else if (kind === "device") symlinkSync("/dev/zero", file)
+        else if (kind === "directory") mkdirSync(file)
+        else writeFileSync(file, "x")
+        expectConflict(yield* Gateway.fails(home), words)
+      }),
+    120_000
+  )
+
+  it.scopedLive(
+    "costs only itself: what the agent is told and remembers",
+    () =>
+      Effect.gen(function* () {
+        const home = yield* HomeDirectory.make()
+        mkdirSync(path.join(home.directory, "memories"))
+        for (const name of ["SOUL.md", "memories/MEMORY.md", "memories/USER.md"])
+          execFileSync("mkfifo", [path.join(home.directory, name)])
+        const gateway = yield* Gateway.start(home)
+        yield* answers(gateway)
+        expect((yield* Gateway.stop(gateway)).code).toBe(0)
       }),
     120_000
   )

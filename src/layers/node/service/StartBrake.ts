@@ -1,8 +1,9 @@
 /** Keeps a gateway that dies at once from being started over and over (gateway.md 3.9). */
 import { Clock, Effect, Schema } from "effect"
-import { readFileSync, writeFileSync } from "node:fs"
+import { writeFileSync } from "node:fs"
 import path from "node:path"
 import { AmbientEnvironment } from "../../../fibers/AmbientEnvironment.js"
+import * as PlainFile from "../PlainFile.js"
 
 const windowMillis = 120_000
 const mostStarts = 5
@@ -24,7 +25,7 @@ export const hold = (home: string) =>
     if (environment["INVOCATION_ID"] === undefined) return
     const file = path.join(home, "starts.json")
     const now = yield* Clock.currentTimeMillis
-    const before = yield* Effect.try(() => readFileSync(file, "utf8")).pipe(
+    const before = yield* PlainFile.text(file).pipe(
       Effect.flatMap(Schema.decode(Starts)),
       Effect.orElseSucceed((): ReadonlyArray<number> => [])
     )
