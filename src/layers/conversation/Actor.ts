@@ -108,6 +108,8 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
     const { inbox, sessions, activity } = services
     const mailbox = yield* Queue.unbounded<Mail>()
     const pending: Array<InboxEntry> = []
+    /** Of those, what `/queue` put there: it lets others go first. */
+    const yielding = new WeakSet<InboxEntry>()
     /** What came while a turn's last words were being delivered; handled when it has ended. */
     const deferred: Array<InboxEntry> = []
     /** Turns of an earlier process that a pause keeps from going on. */
@@ -117,6 +119,13 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
     let shutdown: Deferred.Deferred<void> | null = null
     let retired = false
     let handling = false
+
+    /** Waits behind what came earlier and before what `/queue` put there; answers its place. */
+    const waitInOrder = (entry: InboxEntry): number => {
+      const earlier = pending.findLastIndex((other) => !yielding.has(other) && other.sequence < entry.sequence)
+      pending.splice(earlier + 1, 0, entry)
+      return earlier + 2
+    }
 
     const { acknowledge, hint, lastWord, reply, settle, tell, tellOf } = yield* Correspondence.make(key, services)
 
@@ -313,19 +322,19 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
             return yield* acknowledge(entry, Notice.busySteered())
           }
           case "Interrupt": {
-            pending.unshift(entry)
+            waitInOrder(entry)
             yield* interrupt(run)
             yield* acknowledge(entry, Notice.busyInterrupting())
             return yield* hint(entry, "busy", Notice.busyTip())
           }
           case "Queue": {
-            pending.push(entry)
+            const position = run.stopping && mode === "interrupt" ? waitInOrder(entry) : pending.push(entry)
             const notice =
               decision.because === "subagents"
-                ? Notice.busySubagents({ position: pending.length })
+                ? Notice.busySubagents({ position })
                 : decision.because === "compressing"
                   ? Notice.busyCompressing()
-                  : Notice.busyQueued({ position: pending.length })
+                  : Notice.busyQueued({ position })
             return yield* acknowledge(entry, notice)
           }
         }
@@ -358,7 +367,10 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
     const typed = TypedCommands.make(key, services, {
       running: () => running,
       waiting: () => pending.length + (running?.steering.length ?? 0),
-      wait: (entry) => pending.push(entry),
+      wait: (entry) => {
+        yielding.add(entry)
+        return pending.push(entry)
+      },
       message,
       again: (entry, recovered) => onEvent(entry, recovered),
       stop: Effect.suspend(() => stop),
@@ -407,7 +419,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         if (run === null || run.turnId !== turnId) return
         running = null
         // A steering text that came too late becomes a turn of its own, answered at its own message (gateway.md 1.10).
-        if (run.cause.value === "person") pending.unshift(...run.steering.splice(0))
+        if (run.cause.value === "person") run.steering.splice(0).forEach(waitInOrder)
         if (shutdown !== null) yield* Deferred.succeed(shutdown, undefined)
         yield* next
         for (const entry of deferred.splice(0)) yield* onEvent(entry, true)
