@@ -2,10 +2,11 @@
  * Schedules as people and models write them (cron-delivery.md 1.4 as changed by decision 11), and back. Pure.
  *
  * In this order: a `CRON_TZ=Area/City` prefix; `@daily` and its like; days and a time (`weekdays at 9am`, `mon and thu
- * 18:30`); `every 30m`, `every 2d at 09:00`; a cron expression; an ISO time; `in 10 minutes`, or just `10m`, for once.
+ * 18:30`) or a day of the month (`monthly on the 31st at 9`); `every 30m`, `every 2d at 09:00`; a cron expression; an ISO
+ * time; a time of day (`9am`, `tomorrow at 9`), `in 10 minutes`, or just `10m`, for once.
  */
 import { Either } from "effect"
-import { dayNumber, daysInMonth } from "./Civil.js"
+import { dayNumber, daysInMonth, ofDayNumber } from "./Civil.js"
 import * as ClockTime from "./ClockTime.js"
 import * as CronExpression from "./CronExpression.js"
 import * as Duration from "./Duration.js"
@@ -33,8 +34,8 @@ interface Zoned {
 }
 
 const forms =
-  "write it as one of: 30m or 1h30m (once, from now), every 30m, every 1d at 09:00, weekdays at 9am, " +
-  "0 9 * * 1-5 (cron), @daily, 2027-01-31T09:00 (once)"
+  "write it as one of: 30m or 1h30m (once, from now), tomorrow at 9am (once), every 30m, every 1d at 09:00, weekdays at 9am, " +
+  "monthly on the 1st at 9am, 0 9 * * 1-5 (cron), @daily, 2027-01-31T09:00 (once)"
 
 const refuse = (found: string, detail: string) => Either.left(invalid("schedule", found, detail))
 
@@ -104,6 +105,32 @@ const onDays = (text: string): Parsed<string> | null => {
   return rest === ""
     ? refuse(text, `needs a time of day: ${text.trim()} at 9am`)
     : refuse(rest, "is no time of day; write it like 09:00, 9am or noon")
+}
+
+const monthlyForms: ReadonlyArray<RegExp> = [
+  /^(?:monthly|(?:every|each)\s+month)\b(?:\s+on\b)?(?:\s+the\b)?(?<days>.*)$/i,
+  /^(?:on\s+)?the\s+(?<days>.*?)\s+(?:day\s+)?of\s+(?:the|every|each)\s+month\b(?<time>.*)$/i
+]
+
+/** `monthly on the 1st and 15th at 9am` as an expression, on the days that a month has; null when the text is not of this form. */
+const onMonthDays = (text: string): Parsed<string> | null => {
+  const found = monthlyForms.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined)
+  if (found === undefined) return null
+  const [, listed = "", clock = ""] =
+    /^((?:[\s,]|and\b|day\b|(?:last|\d{1,2}(?:st|nd|rd|th))\b)*)(?:at\b)?(.*)$/i.exec(
+      `${found["days"] ?? ""} ${found["time"] ?? ""}`
+    ) ?? []
+  const days = [...listed.matchAll(/last|\d+/gi)].map(([day]) => (/last/i.test(day) ? "L" : String(Number(day))))
+  const time = ClockTime.parse(clock)
+  if (time === null)
+    return clock.trim() === "" && days.length === 0 && /month\s*$|^monthly$/i.test(text)
+      ? null
+      : refuse(text, "is not understood; write it like monthly on the 1st at 9am, or monthly on the last day at 18:00")
+  if (days.some((day) => day !== "L" && (Number(day) < 1 || Number(day) > 31)))
+    return refuse(text, "names a day that no month has")
+  return Either.right(
+    atTime(time, "*").replace(/\* \* \*$/, `${days.length === 0 ? "1" : [...new Set(days)].join(",")} * *`)
+  )
 }
 
 /** The first time of day of the wall clock after now. */
@@ -192,9 +219,30 @@ const iso = (text: string, zone: Zoned, now: number): Parsed =>
       : Either.right({ kind: "once", at, ...zone })
   )
 
+/** `9am`, `at 9`, `tomorrow at noon`: the next such time of the wall clock; null when the text is not of this form. */
+const atOnce = (text: string, zone: Zoned, now: number): Parsed | null => {
+  const [, at, before, middle, after] =
+    /^(at\s+)?(?:(today|tomorrow)\b(?:\s+at\b)?)?(.*?)(?:\s+(today|tomorrow))?$/i.exec(text.trim()) ?? []
+  const day = (before ?? after)?.toLowerCase()
+  const clock = (middle ?? "").trim()
+  const time = ClockTime.parse(clock)
+  if (day !== undefined && clock === "") return refuse(text, `needs a time of day: ${day} at 9am`)
+  // A bare number is a time of day only where something says so.
+  if (time === null || (day === undefined && at === undefined && /^\d+$/.test(clock))) return null
+  if (day === undefined) {
+    const daily: Schedule = { kind: "days", days: 1, time, anchorDay: 0, ...zone }
+    return Either.right({ kind: "once", at: Schedules.next(daily, now) ?? now, ...zone })
+  }
+  const wall = now / 1_000 + TimeZone.of(zone.timezone).at(now / 1_000).offset
+  const date = ofDayNumber(Math.floor(wall / 86_400) + (day === "tomorrow" ? 1 : 0))
+  const two = (value: number): string => String(value).padStart(2, "0")
+  return iso(`${date.year}-${two(date.month)}-${two(date.day)}T${ClockTime.format(time)}`, zone, now)
+}
+
 /** Five fields or more, or fewer with a star among them: then what is missing can be said. */
 const looksLikeCron = (text: string): boolean => {
   const fields = text.split(/\s+/)
+  if (/[a-z]/i.test(fields[0] ?? "")) return false
   const isField = (field: string): boolean => /^[a-z\d*,/#?-]+$/i.test(field)
   return fields.length >= 5
     ? fields.slice(0, 5).every(isField) && /[\d*]/.test(text)
@@ -204,11 +252,15 @@ const looksLikeCron = (text: string): boolean => {
 const decide = (text: string, zone: Zoned, context: Context): Parsed => {
   const days = onDays(text)
   if (days !== null) return Either.flatMap(days, (expression) => cron(expression, zone, context, text))
+  const monthly = onMonthDays(text)
+  if (monthly !== null) return Either.flatMap(monthly, (expression) => cron(expression, zone, context, text))
   const repeated = /^every\s+(.+)$/i.exec(text)?.[1]
   if (repeated !== undefined) return every(repeated, zone, context, text)
   const later = /^in\s+(.+)$/i.exec(text)?.[1]
   if (later === undefined && looksLikeCron(text)) return cron(text, zone, context, text)
   if (/^\d{4}-\d{1,2}-\d{1,2}/.test(text) || /^\d{4}-?\d.*T/.test(text)) return iso(text, zone, context.now)
+  const once = later === undefined ? atOnce(text, zone, context.now) : null
+  if (once !== null) return once
   const length = later ?? (Duration.looksLike(text) ? text : undefined)
   if (length === undefined) return refuse(text, `is no schedule; ${forms}`)
   return Either.flatMap(Duration.parse(length), (seconds) =>

@@ -30,11 +30,47 @@ const expressionWords = (expression: string): string => {
   return said
 }
 
-/** cronstrue leaves "every day" to be understood when only a time of day is given. */
+const said = (expression: string): string =>
+  cronstrue.toString(expression, { use24HourTimeFormat: true, throwExceptionOnParseError: false })
+
+const isAny = (field: string): boolean => field === "*" || field === "?"
+const ordinals: { readonly [day: string]: string } = { "29": "29th", "30": "30th", "31": "31st" }
+
+/** Not each month has all days: what is listed by number does not move to another day. */
+const wherePresent = (days: string, month: string): string => {
+  const listed = days.split(",")
+  const late = listed.flatMap((day) => ordinals[day] ?? [])
+  if (!isAny(month) || late.length === 0) return ""
+  return listed.length === 1
+    ? `, in months that have a ${late.join("")}`
+    : `, the ${late.join(" and the ")} where there is one`
+}
+
+/**
+ * cronstrue leaves "every day" to be understood when only a time of day is given, and says "and" of a day of the month
+ * and one of the week, of which either is enough.
+ */
 const inWords = (expression: string): string => {
-  const said = cronstrue.toString(expression, { use24HourTimeFormat: true, throwExceptionOnParseError: false })
-  const daily = /(?:^|\s)[\d,]+ \* \* \*$/.test(expression)
-  return `${said.charAt(0).toLowerCase()}${said.slice(1)}${daily ? ", every day" : ""}`
+  const fields = expression.split(/\s+/)
+  const time = fields.slice(0, -3).join(" ")
+  const [day = "*", month = "*", weekday = "*"] = fields.slice(-3)
+  const whole = said(expression)
+  const base = said(`${time} * * *`)
+  const part = (rest: string): string | null => {
+    const text = said(`${time} ${rest}`)
+    return text.startsWith(`${base}, `) ? text.slice(base.length + 2) : null
+  }
+  const [onDay, onWeekday] = [part(`${day} * *`), part(`* * ${weekday}`)]
+  const inMonth = isAny(month) ? "" : part(`* ${month} *`)
+  const present = wherePresent(day, month)
+  const text = isAny(day)
+    ? `${whole}${isAny(month) && isAny(weekday) && /^[\d, ]+$/.test(time) ? ", every day" : ""}`
+    : isAny(weekday)
+      ? `${whole}${present}`
+      : onDay === null || onWeekday === null || inMonth === null
+        ? whole.replace(", and on ", ", or on ")
+        : `${base}, ${onDay}${present}, or ${onWeekday.replace(/^only /, "")}${inMonth === "" ? "" : `, ${inMonth}`}`
+  return `${text.charAt(0).toLowerCase()}${text.slice(1)}`
 }
 
 /** Without the zone, which stands beside it. */

@@ -55,6 +55,45 @@ describe("a schedule's text", () => {
     ["0 0 * * 5L", "2026-12-25T05:00:00Z", "2027-01-29T05:00:00Z", "at 00:00, on the last Friday of the month"],
     ["0 0 * * MON#1", "2026-12-07T05:00:00Z", "2027-01-04T05:00:00Z", "at 00:00, on the first Monday of the month"],
     ["CRON_TZ=asia/tokyo 0 9 * * *", "2026-11-30T00:00:00Z", "2026-12-01T00:00:00Z", "at 09:00, every day"],
+    [
+      "monthly on the 31st at 9",
+      "2026-12-31T14:00:00Z",
+      "2027-01-31T14:00:00Z",
+      "at 09:00, on day 31 of the month, in months that have a 31st"
+    ],
+    [
+      "every month on the 1st and 30th at 6pm",
+      "2026-11-30T23:00:00Z",
+      "2026-12-01T23:00:00Z",
+      "at 18:00, on day 1 and 30 of the month, the 30th where there is one"
+    ],
+    [
+      "the last day of every month at noon",
+      "2026-11-30T17:00:00Z",
+      "2026-12-31T17:00:00Z",
+      "at 12:00, on the last day of the month"
+    ],
+    ["monthly at 9am", "2026-12-01T14:00:00Z", "2027-01-01T14:00:00Z", "at 09:00, on day 1 of the month"],
+    [
+      "0 9 1,L * MON-FRI",
+      "2026-11-30T14:00:00Z",
+      "2026-12-01T14:00:00Z",
+      "at 09:00, on day 1 and the last day of the month, or Monday through Friday"
+    ],
+    [
+      "0 9 1 1 MON",
+      "2027-01-01T14:00:00Z",
+      "2027-01-04T14:00:00Z",
+      "at 09:00, on day 1 of the month, or on Monday, only in January"
+    ],
+    ["9am", "2026-11-29T14:00:00Z", "never", "once, on 2026-11-29 at 09:00"],
+    ["at 7", "2026-11-30T12:00:00Z", "never", "once, on 2026-11-30 at 07:00"],
+    ["noon", "2026-11-29T17:00:00Z", "never", "once, on 2026-11-29 at 12:00"],
+    ["06:30", "2026-11-30T11:30:00Z", "never", "once, on 2026-11-30 at 06:30"],
+    ["today at 18:00", "2026-11-29T23:00:00Z", "never", "once, on 2026-11-29 at 18:00"],
+    ["tomorrow at 9am", "2026-11-30T14:00:00Z", "never", "once, on 2026-11-30 at 09:00"],
+    ["9:30 p.m. tomorrow", "2026-12-01T02:30:00Z", "never", "once, on 2026-11-30 at 21:30"],
+    ["CRON_TZ=asia/tokyo tomorrow 9", "2026-11-30T00:00:00Z", "never", "once, on 2026-11-30 at 09:00"],
     ["2027-01-31T09:00", "2027-01-31T14:00:00Z", "never", "once, on 2027-01-31 at 09:00"],
     ["2027-01-31", "2027-01-31T05:00:00Z", "never", "once, on 2027-01-31 at 00:00"],
     ["2027-01-31T09:00Z", "2027-01-31T09:00:00Z", "never", "once, on 2027-01-31 at 04:00"],
@@ -80,5 +119,17 @@ describe("a schedule's text", () => {
     expect(Schedule.upcoming(again, now - 120_001, 3)).toEqual(
       Schedule.upcoming({ ...schedule, timezone: again.timezone }, now - 120_001, 3)
     )
+  })
+
+  it.each([
+    ["tomorrow", /needs a time of day: tomorrow at 9am/],
+    ["today at 6am", /which is past/],
+    ["monthly on the 32nd at 9", /names a day that no month has/],
+    ["monthly on the first at nine", /write it like monthly on the 1st at 9am/],
+    ["remind me on the 31st at 9", /is no schedule; write it as one of/],
+    ["9", /is no schedule/]
+  ])("%s is refused in words", (text, why) => {
+    const parsed = ScheduleText.parse(text, context)
+    expect(Either.isLeft(parsed) ? parsed.left.message : "taken").toMatch(why)
   })
 })

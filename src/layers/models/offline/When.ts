@@ -160,7 +160,7 @@ const onDayOfMonth = (text: string): Plan | null => {
   const time = timed?.time ?? { hour: 9, minute: 0 }
   return plan(
     `${time.minute} ${time.hour} ${day} * *`,
-    `on day ${day} of every month at ${spoken(time)}`,
+    `on day ${day} of ${day > 28 ? "each month that has one" : "every month"} at ${spoken(time)}`,
     timed?.rest ?? without(text, match)
   )
 }
