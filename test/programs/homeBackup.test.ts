@@ -59,6 +59,22 @@ describe("a backup of a home", () => {
     expect(await hermes("new", "chat", "-q", "hello again")).toMatchObject({ code: 0 })
   })
 
+  test("ends with a word where no folder can be made, and from a folder that is none", async () => {
+    for (const place of ["/proc/x", "/proc/x/y", path.join(at("old", "SOUL.md"), "copy")])
+      expect(await hermes("old", "backup", place)).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/cannot be made \(.+\); take another folder/)
+      })
+    expect(
+      await call(["restore", at("copy"), "--home", "/proc/x/home"], { HOME: machine, PATH: process.env["PATH"] ?? "" })
+    ).toMatchObject({ code: 78, stderr: expect.stringMatching(/the home \S+ cannot be used/) })
+    mkdirSync(at("empty"))
+    expect(await hermes("fourth", "restore", at("empty"))).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/is no backup: there is no backup\.json in it/)
+    })
+  })
+
   test("takes the place of nothing unless it is told to, and then the old is kept", async () => {
     put("another soul", "new", "SOUL.md")
     const refused = await hermes("new", "restore", at("copy"))

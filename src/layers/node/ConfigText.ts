@@ -64,6 +64,8 @@ export const parse = (file: string, text: string): Either.Either<Parsed, Setting
   try {
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: "error" })
     const [error] = document.errors
+    if (error?.code === "MULTIPLE_DOCS")
+      return unusable("only one document of settings is read: a line `---` begins another", error.pos[0])
     if (error !== undefined) return unusable(error.message, error.pos[0])
     const { contents } = document
     if (contents !== null && !isMap(contents) && !(isScalar(contents) && contents.value === null))

@@ -5,6 +5,7 @@ import * as fs from "node:fs"
 import path from "node:path"
 import { type CopiedFile, HomeCopy, HomeCopyFailed, Manifest, type Part } from "../../services/operation/HomeCopy.js"
 import { version } from "../../services/operation/Version.js"
+import * as Directories from "./Directories.js"
 
 const manifestName = "backup.json"
 
@@ -23,7 +24,7 @@ const modeLike = (file: string): number => ownerOnly | (fs.statSync(file).mode &
 
 /** Owner-only: a copy holds keys and what was said. */
 const write = (file: string, content: Uint8Array, mode = ownerOnly): void => {
-  fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+  Directories.make(path.dirname(file), 0o700)
   const descriptor = fs.openSync(file, fs.constants.O_CREAT | fs.constants.O_EXCL | fs.constants.O_WRONLY, mode)
   try {
     fs.writeFileSync(descriptor, content)
@@ -106,7 +107,7 @@ export const layer: Layer.Layer<HomeCopy> = Layer.succeed(
           write(beside, fs.readFileSync(source), modeLike(source))
           if (isOther(home, file)) {
             const old = inside(kept, file.path)
-            fs.mkdirSync(path.dirname(old), { recursive: true, mode: 0o700 })
+            Directories.make(path.dirname(old), 0o700)
             fs.renameSync(target, old)
           }
           fs.renameSync(beside, target)

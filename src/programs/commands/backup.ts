@@ -6,6 +6,7 @@ import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { Effect, Layer, Option, Schema } from "effect"
 import path from "node:path"
 import process from "node:process"
+import * as Directories from "../../layers/node/Directories.js"
 import * as HomeCopyLayer from "../../layers/node/HomeCopy.js"
 import { CopiedFile, HomeCopy, optionalParts, parts } from "../../services/operation/HomeCopy.js"
 import { Backup, Care, Copied } from "../../services/state/Care.js"
@@ -34,10 +35,17 @@ const taken = (home: string, folder: string, withMedia: boolean) =>
   Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
     const [worker, copies] = yield* Effect.all([Care, HomeCopy])
-    if (yield* fs.exists(folder)) return yield* failed(`${folder} is there already`)
+    if (yield* Effect.orElseSucceed(fs.exists(folder), () => false)) return yield* failed(`${folder} is there already`)
     const part = `${folder}.part`
-    yield* fs.remove(part, { recursive: true, force: true })
-    yield* fs.makeDirectory(part, { recursive: true, mode: 0o700 })
+    // what stands in the way of the folder is said where it is made
+    yield* Effect.ignore(fs.remove(part, { recursive: true, force: true }))
+    yield* Effect.try({
+      try: () => Directories.make(part, 0o700),
+      catch: (error) =>
+        failed(
+          `${folder} cannot be made (${error instanceof Error ? error.message : String(error)}); take another folder`
+        )
+    })
     yield* Effect.addFinalizer(() => Effect.ignore(fs.remove(part, { recursive: true, force: true })))
     const copied = yield* worker.run(new Backup({ file: yield* database.file, to: path.join(part, "state.db") }))
     const files = yield* copies.take(home, part, withMedia ? [...parts, ...optionalParts] : parts)

@@ -6,7 +6,9 @@ import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { Effect, Layer, Schema } from "effect"
 import path from "node:path"
 import process from "node:process"
+import * as Directories from "../../layers/node/Directories.js"
 import * as HomeCopyLayer from "../../layers/node/HomeCopy.js"
+import { HomeUnusable } from "../../services/operation/Home.js"
 import { HomeCopy, type Manifest } from "../../services/operation/HomeCopy.js"
 import { Care, Copied, Restore } from "../../services/state/Care.js"
 import { care } from "../care.js"
@@ -39,7 +41,14 @@ const manifestOf = (source: string) =>
     const fs = yield* FileSystem.FileSystem
     if (!(yield* fs.exists(source))) return yield* failed(`there is no ${source}`)
     const { type } = yield* fs.stat(source)
-    return type === "Directory" ? yield* Effect.flatMap(HomeCopy, (copies) => copies.verify(source)) : null
+    if (type === "File") return null
+    if (type !== "Directory") return yield* failed(`${source} is neither a folder nor a file: it is no backup`)
+    for (const name of ["backup.json", "state.db"])
+      if (!(yield* fs.exists(path.join(source, name))))
+        return yield* failed(
+          `${source} is no backup: there is no ${name} in it (\`hermes backup\` makes such a folder)`
+        )
+    return yield* Effect.flatMap(HomeCopy, (copies) => copies.verify(source))
   })
 
 /** A home that has something to lose is changed only when that was asked for. */
@@ -64,7 +73,11 @@ export const command = Command.make("restore", { from, replace }, ({ from, repla
     const source = path.resolve(process.cwd(), from)
     const manifest = yield* manifestOf(source)
     if (manifest !== null) yield* careful(home, manifest, replace)
-    yield* fs.makeDirectory(home, { recursive: true, mode: 0o700 })
+    yield* Effect.try({
+      try: () => Directories.make(home, 0o700),
+      catch: (error) =>
+        new HomeUnusable({ directory: home, detail: error instanceof Error ? error.message : String(error) })
+    })
     const copied = yield* database.withHome(
       Effect.gen(function* () {
         const database = manifest === null ? source : path.join(source, "state.db")

@@ -232,6 +232,12 @@ describe("hermes cron", () => {
     expect((await hermes(["import", file, "--update"])).code).toBe(0)
     writeFileSync(file, "version: 1\njobs:\n  - schedul: 1h\n")
     expect((await hermes(["import", file])).error).toMatch(/jobs.0.*schedul/)
+    for (const text of ["", "5", "jobs: 5", "version: 1"]) {
+      writeFileSync(file, text)
+      expect((await hermes(["import", file])).error).toMatch(/has to be a mapping with a list of jobs under `jobs`/)
+    }
+    writeFileSync(file, "version: 1\njobs: []\n---\nversion: 1\njobs: []\n")
+    expect((await hermes(["import", file])).error).toMatch(/more than one document/)
     writeFileSync(
       file,
       "version: 1\njobs:\n  - {name: ok, schedule: every 1h, prompt: x}\n  - {name: bad, schedule: 61 * * * *, prompt: x}\n"

@@ -6,6 +6,7 @@ import type { CareFailed, Copied } from "../../../services/state/Care.js"
 import * as Migrations from "../Migrations.js"
 import { alone, doing, using } from "./Connection.js"
 import * as Placing from "./Placing.js"
+import * as Directories from "../../node/Directories.js"
 
 /** Reads a copy through; throws what is wrong with it. */
 const verified = (file: string): Copied =>
@@ -27,7 +28,7 @@ const verified = (file: string): Copied =>
 
 /** An empty file that only its owner reads, where there is none. */
 const reserve = (file: string): void => {
-  fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+  Directories.make(path.dirname(file), 0o700)
   fs.closeSync(fs.openSync(file, fs.constants.O_CREAT | fs.constants.O_EXCL | fs.constants.O_RDWR, 0o600))
 }
 

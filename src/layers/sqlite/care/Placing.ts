@@ -5,6 +5,7 @@
  */
 import * as fs from "node:fs"
 import path from "node:path"
+import * as Directories from "../../node/Directories.js"
 
 /** The files that a database may consist of. */
 const parts = ["", "-wal", "-shm", "-journal"]
@@ -31,7 +32,7 @@ const move = (from: string, to: string): void => {
 /** `made`, on the same disk, becomes `file`; what `file` was goes into the folder `kept` under its own name. */
 export const place = (made: string, file: string, kept: string): void => {
   const folder = path.dirname(file)
-  fs.mkdirSync(kept, { recursive: true, mode: 0o700 })
+  Directories.make(kept, 0o700)
   sync(made)
   fs.writeFileSync(noteOf(file), kept, { mode: 0o600 })
   sync(noteOf(file))

@@ -18,6 +18,7 @@ import * as WriteAheadLog from "../WriteAheadLog.js"
 import * as Derived from "./Derived.js"
 import * as References from "./References.js"
 import { salvage } from "./Salvage.js"
+import * as Directories from "../../node/Directories.js"
 
 const pageBytes = 4_096
 
@@ -171,7 +172,7 @@ export const repair = (file: string, kept: string): Effect.Effect<RepairReport, 
     const { copy, log } = yield* attempt(() => {
       Placing.undo(file)
       needsRoom(file)
-      fs.mkdirSync(scratch, { recursive: true, mode: 0o700 })
+      Directories.make(scratch, 0o700)
       return workingCopy(file, scratch)
     })
     const version = yield* attempt(() => {

@@ -49,16 +49,22 @@ const read = (file: string) =>
 
 const parsed = (file: string, text: string) =>
   Effect.gen(function* () {
-    const { parseDocument } = yield* yaml
+    const { parseAllDocuments } = yield* yaml
     const value = yield* Effect.try({
       try: (): unknown => {
-        const document = parseDocument(text)
-        const [error] = document.errors
+        const [document, another] = [...parseAllDocuments(text)]
+        if (another !== undefined)
+          throw new Error("it holds more than one document (parted by ---); one file is one list")
+        const [error] = document?.errors ?? []
         if (error !== undefined) throw error
-        return document.toJS()
+        return document?.toJS()
       },
       catch: (error) => failed(`${file}: ${error instanceof Error ? error.message : String(error)}`)
     })
+    if (typeof value !== "object" || value === null || !("jobs" in value) || !Array.isArray(value.jobs))
+      return yield* failed(
+        `${file}: it has to be a mapping with a list of jobs under \`jobs\`, as \`hermes cron export\` writes it`
+      )
     return yield* Misfit.decoder(JobExport.JobDocument)(value).pipe(
       Effect.mapError((error) =>
         failed(
