@@ -150,7 +150,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
       Effect.gen(function* () {
         const startedAt = yield* Clock.currentTimeMillis
         const steering: Array<InboxEntry> = []
-        const cause: { value: InterruptCause } = { value: "person" }
+        const cause: { value: InterruptCause } = { value: "message" }
         const body = services.turnRun.run({
           entry,
           session,
@@ -287,6 +287,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
     /** Ends the running turn and what works behind the conversation, and forgets what waits. */
     const stop: Effect.Effect<TypedCommands.Stopped, StateError> = Effect.suspend(() => {
       const run = running
+      if (run !== null) run.cause.value = "stop"
       const waiting = [...(run?.steering.splice(0) ?? []), ...pending.splice(0), ...deferred.splice(0)]
       return drop(waiting).pipe(
         Effect.zipRight(run === null ? Effect.void : interrupt(run)),
@@ -419,7 +420,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         if (run === null || run.turnId !== turnId) return
         running = null
         // A steering text that came too late becomes a turn of its own, answered at its own message (gateway.md 1.10).
-        if (run.cause.value === "person") run.steering.splice(0).forEach(waitInOrder)
+        if (run.cause.value !== "shutdown") run.steering.splice(0).forEach(waitInOrder)
         if (shutdown !== null) yield* Deferred.succeed(shutdown, undefined)
         yield* next
         for (const entry of deferred.splice(0)) yield* onEvent(entry, true)
@@ -453,7 +454,8 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
             shutdown = mail.done
             const run = running
             if (run === null) return Deferred.succeed(mail.done, undefined)
-            run.cause.value = "shutdown"
+            // What somebody has ended already is not gone on with.
+            if (!run.stopping) run.cause.value = "shutdown"
             return interrupt(run)
           })
         case "Sweep":

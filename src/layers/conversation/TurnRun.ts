@@ -27,8 +27,11 @@ import { Database, type Step } from "../../services/state/Database.js"
 import { Milestone } from "../../services/operation/Milestone.js"
 import type { StateError } from "../../services/state/StateError.js"
 
-/** Why a turn is being interrupted: a person's wish settles it, a shutdown leaves it to be resumed. */
-export type InterruptCause = "person" | "shutdown"
+/**
+ * Why a turn is being interrupted: a next message is answered together with what it interrupts, what a person stopped is
+ * not to be done at all, a shutdown leaves it to be resumed.
+ */
+export type InterruptCause = "message" | "stop" | "shutdown"
 
 /** The row of what was said, as it is in the transcript. */
 interface Said {
@@ -291,7 +294,7 @@ export const make = Effect.gen(function* () {
         Effect.flatMap(begun, (sent) =>
           restore<void, StateError, never>(Effect.asVoid(sent)).pipe(
             Effect.onInterrupt(() =>
-              Effect.flatMap(task.interruptCause, (cause) => (cause === "person" ? told : Effect.void))
+              Effect.flatMap(task.interruptCause, (cause) => (cause === "shutdown" ? Effect.void : told))
             ),
             Effect.zipRight(told)
           )
@@ -324,17 +327,32 @@ export const make = Effect.gen(function* () {
   const interrupted = (task: TurnTask, turn: Turn.Turn) =>
     Effect.gen(function* () {
       const cause = yield* task.interruptCause
-      if (cause === "person") {
+      if (cause !== "shutdown") {
         const row = yield* turns.get(turn.id)
         // Its words are written down and leave, or have left: it ends as they say.
         if (row !== null && row.state !== "running") return
         yield* approvals.cancelTurn(turn.id, "the turn was stopped")
         yield* database.write(
           "turn.interrupted",
-          Effect.zipRight(turns.end(turn.id, "interrupted"), inbox.settle(task.entry.id, "interrupted", turn.id))
+          Effect.gen(function* () {
+            yield* turns.end(turn.id, "interrupted")
+            yield* inbox.settle(task.entry.id, "interrupted", turn.id)
+            // Without a row nothing of it was asked for.
+            if (cause === "stop" && row !== null)
+              yield* transcript.append(task.session.id, turn.id, [
+                {
+                  _tag: "assistant",
+                  text: Notice.turnStopped(),
+                  reasoning: null,
+                  toolCalls: [],
+                  finishReason: "interrupted"
+                }
+              ])
+          }),
+          "transcript"
         )
       }
-      yield* ended(task, turn, cause === "person" ? "interrupted" : "resumable", "")
+      yield* ended(task, turn, cause === "shutdown" ? "resumable" : "interrupted", "")
     }).pipe(Effect.catchAll((error) => Effect.logError("an interrupted turn could not be settled", error)))
 
   const words = (said: AgentAnswer, waitedMillis: number): string => {

@@ -439,6 +439,10 @@ const quoted = (value: string | null): string | null => (value === null ? null :
 const escaped = (value: object): string =>
   JSON.stringify(value).replace(/[[\]<>]/g, (bracket) => `\\u${bracket.charCodeAt(0).toString(16).padStart(4, "0")}`)
 
+/** Stands in the transcript for the answer to what a person stopped, so that the next message does not ask for it again. */
+export const turnStopped = (): string =>
+  "(Stopped at your word. This was not finished, and I don't go on with it unless you ask again.)"
+
 /** Texts that people sent while the turn runs, as the model reads them: each with where it came from, as data (gateway.md 3.4). */
 export const steered = (texts: ReadonlyArray<{ readonly text: string; readonly source: Source }>): string =>
   texts

@@ -4,6 +4,7 @@ import { Deferred, Effect, Fiber, FiberId, Layer, Option, Scope } from "effect"
 import type { ModelRequest } from "../../../src/services/agent/ModelRoute.js"
 import { Database, Transaction } from "../../../src/services/state/Database.js"
 import { StateCorrupt, StateDiskFull, type StateError } from "../../../src/services/state/StateError.js"
+import * as Notice from "../../../src/services/delivery/Notice.js"
 import { Explain } from "../../../src/services/delivery/Explain.js"
 import { Activity } from "../../../src/services/operation/Activity.js"
 import { Conversations } from "../../../src/services/conversation/Conversations.js"
@@ -320,6 +321,12 @@ describe("a conversation", () => {
         yield* gate.waits("long work\n\nnever mind").pipe(Effect.timeoutOption("100 millis"))
         yield* gate.answer("never mind", "fine")
         yield* heard("fine")
+        // Answered together: nobody stopped the first.
+        expect(yield* rows("SELECT role FROM messages ORDER BY id")).toEqual([
+          { role: "user" },
+          { role: "user" },
+          { role: "assistant" }
+        ])
         expect((yield* texts).some((text) => text === "stale")).toBe(false)
         yield* eventStates("interrupted", "answered")
       }).pipe(Effect.provide(Testing.gateway({ model: gate.model })))
@@ -396,6 +403,41 @@ describe("a conversation", () => {
       }).pipe(Effect.provide(Testing.gateway({ model: gate.model })))
     })
   )
+
+  /** What a model reads of the newest request, role by role. */
+  const read = Effect.gen(function* () {
+    const asked = (yield* (yield* Testing.ScriptedModel).requests).at(-1)
+    return (asked?.messages ?? []).map(({ _tag, text }) => `${_tag}: ${text}`)
+  })
+
+  for (const by of ["/stop", "the API"] as const)
+    it.scopedLive(`what ${by} ended is not asked for again by the next message, and may be by /retry`, () =>
+      Effect.gen(function* () {
+        const gate = yield* gated
+        yield* Effect.gen(function* () {
+          const receipt = yield* say("delete it all")
+          yield* gate.waits("delete it all")
+          if (by === "/stop") yield* say("/stop")
+          else yield* (yield* Conversations).stop(receipt._tag === "Accepted" ? receipt.sessionKey : "")
+          yield* eventually("SELECT outcome FROM turns", (found) => found[0]?.["outcome"] === "interrupted")
+          yield* say("good morning")
+          yield* gate.waits("good morning")
+          expect(yield* read).toEqual([
+            "user: delete it all",
+            `assistant: ${Notice.turnStopped()}`,
+            "user: good morning"
+          ])
+          yield* gate.answer("good morning", "and to you")
+          yield* heard("and to you")
+          yield* say("/undo")
+          yield* heard("Taken back")
+          yield* gate.answer("delete it all", "done now")
+          yield* say("/retry")
+          yield* heard("done now")
+          expect(yield* read).toEqual(["user: delete it all"])
+        }).pipe(Effect.provide(Testing.gateway({ model: gate.model })))
+      })
+    )
 
   it.scopedLive("refuses the thirty-third message that waits, with a word, and stores nothing of it", () =>
     Effect.gen(function* () {
