@@ -100,6 +100,8 @@ const make = (directory: string) =>
       const known = environment[apiKeyName] || DotEnv.parse(written)[apiKeyName]
       const apiKey = known || randomBytes(24).toString("base64url")
       if (!known) {
+        // one that was made by hand may be everybody's to read
+        yield* fs.chmod(file(".env"), ownerOnlyFile)
         const separator = written === "" || written.endsWith("\n") ? "" : "\n"
         yield* fs.writeFileString(file(".env"), `${written}${separator}${apiKeyName}=${apiKey}\n`, {
           mode: ownerOnlyFile

@@ -51,6 +51,16 @@ describe("ConfigFile", () => {
     )
   )
 
+  it.effect("makes a .env of somebody's own hand its owner's alone before the API's key goes into it", () =>
+    withHome({ env: "OPENAI_API_KEY=sk-x\n" }, (home) =>
+      Effect.gen(function* () {
+        const fs = yield* FileSystem.FileSystem
+        expect(((yield* fs.stat(`${home}/.env`)).mode & 0o777).toString(8)).toBe("600")
+        expect(yield* fs.readFileString(`${home}/.env`)).toMatch(/^OPENAI_API_KEY=sk-x\nAPI_SERVER_KEY=\S{20,}\n$/)
+      })
+    )
+  )
+
   it.effect("takes the whole commented file once its marks are removed", () =>
     Effect.gen(function* () {
       const text = HomeLayer.commentedConfig()
@@ -149,6 +159,22 @@ describe("ConfigFile", () => {
     })
   )
 
+  it.effect.each([
+    ["platforms:\n  telegram:\n    home_channel: {chat_id: 5, thread: 3}\n", "platforms.telegram.home_channel"],
+    ["platforms:\n  telegram:\n    api_root: ftp://x\n", "platforms.telegram.api_root"],
+    ["model:\n  base_url: localhost:11434/v1\n", "model.base_url"],
+    ['model:\n  base_url: "javascript:alert(1)"\n', "model.base_url"],
+    ["fallback_providers:\n  - {provider: openai, model: m, base_url: file:///x}\n", "fallback_providers"]
+  ] as const)("says what is no address, and what is no key of a setting: %s", ([config, place]) =>
+    Effect.gen(function* () {
+      const found = yield* issues({ config })
+      expect(found.filter((issue) => issue.startsWith(`${place}: expected `))).toHaveLength(1)
+      const taken = yield* settings({ config })
+      // what was meant for one server goes to no other
+      if (place === "model.base_url") expect(taken.model.baseUrl).toBe("http://refused.invalid")
+    })
+  )
+
   it.effect("reads YAML's off as off", () =>
     Effect.map(settings({ config: "approvals:\n  mode: off\n  cron_mode: yes\n" }), (taken) => {
       expect(taken.approvals.mode).toBe("off")
@@ -159,7 +185,8 @@ describe("ConfigFile", () => {
   it.effect.each([
     ["an open bracket", "a: [1\nb: 2\n", 2],
     ["a tab", "model:\n\tname: x\n", 2],
-    ["a key twice", "timezone: UTC\ntimezone: UTC\n", 2]
+    ["a key twice", "timezone: UTC\ntimezone: UTC\n", 2],
+    ["a second document", "timezone: UTC\n---\ntimezone: UTC\n", 2]
   ] as const)("ends on YAML that does not parse, with line and column: %s", ([_what, config, line]) =>
     Effect.gen(function* () {
       const failed = yield* Effect.either(settings({ config }))

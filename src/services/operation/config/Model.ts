@@ -19,7 +19,10 @@ import {
   Tokens,
   TranscriptionMode,
   VisionMode,
+  WebAddress,
+  WebAddressOrNone,
   WebSearchProvider,
+  nowhere,
   oneOf
 } from "./Value.js"
 
@@ -43,8 +46,9 @@ export const model = {
   modelBaseUrl: key({
     path: "model.base_url",
     env: "HERMES_MODEL_BASE_URL",
-    schema: Text,
+    schema: WebAddressOrNone,
     fallback: null,
+    refused: nowhere,
     doc: "what stands before /chat/completions",
     example: "http://127.0.0.1:11434/v1"
   }),
@@ -213,8 +217,9 @@ export const model = {
   mediaTranscriptionUrl: key({
     path: "media.transcription_base_url",
     env: "HERMES_TRANSCRIPTION_BASE_URL",
-    schema: FilledText,
+    schema: WebAddress,
     fallback: "https://api.openai.com/v1",
+    refused: nowhere,
     doc: "what stands before /audio/transcriptions",
     example: "https://api.openai.com/v1"
   })

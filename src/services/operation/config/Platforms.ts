@@ -10,7 +10,9 @@ import {
   Names,
   Port,
   Switch,
+  WebAddress,
   expecting,
+  nowhere,
   unknownToolset
 } from "./Value.js"
 
@@ -69,8 +71,9 @@ export const platforms = {
   telegramApiRoot: key({
     path: "platforms.telegram.api_root",
     env: "TELEGRAM_API_ROOT",
-    schema: FilledText,
+    schema: WebAddress,
     fallback: "https://api.telegram.org",
+    refused: nowhere,
     doc: "what stands before /bot<token>/"
   }),
   telegramUsers: key({

@@ -27,6 +27,18 @@ export const oneOf = <Words extends readonly [string, ...Array<string>]>(...word
     [words.slice(0, -1).join(", "), words.slice(-1).join("")].filter((part) => part !== "").join(" or ")
   )
 
+/** A key that is not known is a mistyped one: what was meant by it would be passed over without a word. */
+const strict = { parseOptions: { onExcessProperty: "error" } } as const
+
+export const isWebAddress = (text: string): boolean => /^https?:\/\//i.test(text) && URL.canParse(text)
+
+const webAddress = "an address that begins with http:// or https://"
+export const WebAddress = expecting(Schema.String.pipe(Schema.filter(isWebAddress)), webAddress)
+export const WebAddressOrNone = expecting(Schema.NullOr(Schema.String.pipe(Schema.filter(isWebAddress))), webAddress)
+
+/** Where an address was refused: nobody's, so that nothing goes to another than was meant. */
+export const nowhere = "http://refused.invalid"
+
 export const Count = expecting(Schema.Int.pipe(Schema.positive()), "a whole number above 0")
 export const Retries = expecting(Schema.Int.pipe(Schema.between(0, 20)), "a whole number from 0 to 20")
 export const Share = expecting(Schema.Number.pipe(Schema.between(0.1, 0.95)), "a share, 0.1 to 0.95")
@@ -127,12 +139,12 @@ export const Fallbacks = expecting(
     Schema.Struct({
       provider: Provider,
       model: Schema.NonEmptyString,
-      base_url: Schema.optional(Schema.String),
+      base_url: Schema.optional(Schema.String.pipe(Schema.filter(isWebAddress))),
       key_env: Schema.optional(Schema.String),
       context_length: Schema.optional(Count)
-    })
+    }).annotations(strict)
   ),
-  "a list of backends, such as [{provider: openai, model: gpt-5-mini}]"
+  "a list of backends {provider, model, base_url, key_env, context_length}, such as [{provider: openai, model: gpt-5-mini}]"
 )
 
 export const amount = Schema.Number.pipe(Schema.nonNegative(), Schema.finite())
@@ -228,7 +240,10 @@ export const HomeChannel = expecting(
   Schema.NullOr(
     Schema.Union(
       Id,
-      Schema.Struct({ chat_id: Id, thread_id: Schema.optionalWith(Schema.NullOr(Id), { default: () => null }) })
+      Schema.Struct({
+        chat_id: Id,
+        thread_id: Schema.optionalWith(Schema.NullOr(Id), { default: () => null })
+      }).annotations(strict)
     )
   ),
   "a chat's id, or {chat_id: …, thread_id: …}"
