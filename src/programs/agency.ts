@@ -32,6 +32,7 @@ import * as Listener from "../layers/models/Listener.js"
 import * as Shell from "../layers/node/Shell.js"
 import * as Activity from "../layers/operation/Activity.js"
 import * as Drain from "../layers/operation/Drain.js"
+import * as BusyModes from "../layers/sqlite/BusyModes.js"
 import * as ModelChoice from "../layers/sqlite/ModelChoice.js"
 import * as Restart from "../layers/sqlite/Restart.js"
 import { jobs } from "./jobs.js"
@@ -82,5 +83,7 @@ export const agency = conversation.pipe(
   Layer.provideMerge(jobs),
   Layer.provideMerge(delivery),
   Layer.provideMerge(Restart.layer),
-  Layer.provideMerge(Layer.mergeAll(AdapterRegistry.layer, Activity.layer, Drain.layer, ModelChoice.layer))
+  Layer.provideMerge(
+    Layer.mergeAll(AdapterRegistry.layer, Activity.layer, Drain.layer, ModelChoice.layer, BusyModes.layer)
+  )
 )

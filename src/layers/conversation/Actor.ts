@@ -402,7 +402,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
             if (running !== null && !recovered && (yield* typed.answersQuestion(entry))) return
             if (running !== null && !recovered && (yield* typed.clarifies(entry))) return
             if (recovered && running !== null) return void pending.push(entry)
-            return yield* message(entry, typed.busyMode())
+            return yield* message(entry, yield* services.busyModes.of(key))
         }
       })
 

@@ -10,6 +10,7 @@ import { Clarifications } from "../../services/agent/Clarification.js"
 import type { TodoStore } from "../../services/agent/TodoStore.js"
 import { Approvals } from "../../services/approval/Approval.js"
 import type { CommandJudge } from "../../services/approval/CommandJudge.js"
+import { BusyModes } from "../../services/conversation/BusyModes.js"
 import { Conversations } from "../../services/conversation/Conversations.js"
 import { Inbox, type InboxEntry, type InboxMessage } from "../../services/conversation/Inbox.js"
 import { TurnStore } from "../../services/conversation/TurnStore.js"
@@ -55,6 +56,7 @@ const make = Effect.gen(function* () {
     inbox: yield* Inbox,
     database: yield* Database,
     sessions: yield* SessionStore,
+    busyModes: yield* BusyModes,
     approvals: yield* Approvals,
     clarifications: yield* Clarifications,
     delegation: yield* Delegation,
@@ -204,6 +206,7 @@ export const layer: Layer.Layer<
   | Drain
   | Pause
   | ModelChoice
+  | BusyModes
   | Restart
   | Spending
   | Usage

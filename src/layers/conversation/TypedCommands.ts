@@ -3,6 +3,7 @@ import { Effect, Scope } from "effect"
 import * as Turn from "../../fibers/Turn.js"
 import type { Clarifications } from "../../services/agent/Clarification.js"
 import type { Approvals, NothingToAnswer } from "../../services/approval/Approval.js"
+import type { BusyModes } from "../../services/conversation/BusyModes.js"
 import * as CommandTier from "../../services/conversation/CommandTier.js"
 import type { InboxEntry } from "../../services/conversation/Inbox.js"
 import { InboundEvent, signatureOf } from "../../services/conversation/InboundEvent.js"
@@ -26,6 +27,7 @@ export interface Services {
   readonly scope: Scope.Scope
   readonly pause: typeof Pause.Service
   readonly sessions: typeof SessionStore.Service
+  readonly busyModes: typeof BusyModes.Service
   readonly approvals: typeof Approvals.Service
   readonly clarifications: typeof Clarifications.Service
   readonly delegation: typeof Delegation.Service
@@ -80,7 +82,6 @@ interface Own {
 export const make = (key: SessionKey, services: Services, actor: Floor) => {
   const { sessions, settings } = services
   const executions = new Set<Execution>()
-  let busyMode: BusyMode = settings.conversation.busyMode
 
   const status = (entry: InboxEntry) =>
     Effect.gen(function* () {
@@ -94,18 +95,18 @@ export const make = (key: SessionKey, services: Services, actor: Floor) => {
         ...(paused === null ? [] : [Notice.pauseHolds(paused).text]),
         waiting === 0 ? "Nothing waits." : `${waiting} message${waiting === 1 ? "" : "s"} waiting.`,
         ...(delegates.length === 0 ? [] : [`${delegates.length} helper${delegates.length === 1 ? "" : "s"} at work.`]),
-        `While I work, a message does: ${busyMode}.`,
+        `While I work, a message does: ${yield* services.busyModes.of(key)}.`,
         ...(yield* services.commands.statusLines(session))
       ].join("\n")
     })
 
-  const setBusy = (args: string): string => {
-    if (args === "") return `A message that comes while I work does: ${busyMode}.`
+  const setBusy = Effect.fnUntraced(function* (args: string) {
+    if (args === "") return `A message that comes while I work does: ${yield* services.busyModes.of(key)}.`
     const mode = (["interrupt", "queue", "steer"] as const).find((known) => known === args.toLowerCase())
     if (mode === undefined) return "Say /busy interrupt, /busy queue or /busy steer."
-    busyMode = mode
+    yield* services.busyModes.choose(key, mode)
     return `From now on a message that comes while I work does: ${mode}.`
-  }
+  })
 
   /** A summary takes its time: the conversation goes on meanwhile. */
   const compress = (entry: InboxEntry, args: string) =>
@@ -240,7 +241,7 @@ export const make = (key: SessionKey, services: Services, actor: Floor) => {
         case "compress":
           return yield* compress(entry, args)
         case "busy":
-          return yield* actor.freed(entry, setBusy(args))
+          return yield* actor.freed(entry, yield* setBusy(args))
         case "status":
           return yield* actor.freed(entry, yield* status(entry))
         default:
@@ -275,7 +276,6 @@ export const make = (key: SessionKey, services: Services, actor: Floor) => {
     answersQuestion,
     clarifies,
     endAll,
-    areAtWork: () => executions.size > 0,
-    busyMode: () => busyMode
+    areAtWork: () => executions.size > 0
   }
 }

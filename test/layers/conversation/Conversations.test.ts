@@ -772,6 +772,28 @@ describe("a restart", () => {
         })
     )
 
+  it.scopedLive("keeps what /busy chose, for its conversation alone", () =>
+    across(
+      {
+        model: echo,
+        run: Effect.gen(function* () {
+          yield* say("/busy queue")
+          yield* heard("From now on")
+        })
+      },
+      {
+        model: echo,
+        run: Effect.gen(function* () {
+          const { profile, say: tell } = yield* only
+          yield* say({ text: "/busy", messageId: "905" })
+          yield* heard("does: queue")
+          yield* tell({ text: "/busy", in: profile.dm(7), by: profile.person(7), messageId: "906" })
+          yield* heard("does: interrupt")
+        })
+      }
+    )
+  )
+
   it.scopedLive("stays paused: the dead turn and what comes in go on after /unpause, in order", () =>
     across(
       {
