@@ -8,6 +8,11 @@ const turn = Effect.async<void>((resume) => {
   setImmediate(() => resume(Effect.void))
 })
 
+/** Real time, for threads: the fiber that waits may have a world's clock, which nobody moves meanwhile. */
+export const breath: Effect.Effect<void> = Effect.async<void>((resume) => {
+  setTimeout(() => resume(Effect.void), 50)
+})
+
 const busy = new Set(["FSReqCallback", "FSReqPromise", "ProcessWrap", "Immediate", "GetAddrInfoReqWrap"])
 const isBusy = (): boolean => process.getActiveResourcesInfo().some((name) => busy.has(name))
 

@@ -240,7 +240,7 @@ export class World {
       for (let rounds = 0; (yield* Fiber.poll(closing))._tag === "None"; rounds++) {
         if (rounds > 120) throw new Stuck(`life ${life.number} does not end: ${yield* this.alive(life)}`)
         // Threads of its own follow no clock of a test's, and a busy machine lets them wait.
-        if (rounds > 20) yield* Effect.sleep("50 millis")
+        if (rounds > 20) yield* Quiet.breath
         // Time goes on for what is dead: what it tries again before it gives up has to come to its end.
         yield* Quiet.pass(life.clock, 1_000, this.happened, () => life.door.isCut && !life.handed)
         if (life.door.isCut && !life.handed) yield* this.die(life)
