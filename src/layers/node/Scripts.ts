@@ -1,6 +1,7 @@
 /** Scripts of jobs as processes (cron-delivery.md 3.7): contained, a group of their own, ended as a whole tree. */
 import { FileSystem, Path } from "@effect/platform"
 import { Effect, Layer, Option } from "effect"
+import { createHash } from "node:crypto"
 import { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
 import * as ChildEnvironment from "../../fibers/ChildEnvironment.js"
 import { Redactor } from "../../services/delivery/Redactor.js"
@@ -11,6 +12,7 @@ import { type HeadTail, readable } from "../../services/shell/Output.js"
 import * as Child from "./process/Child.js"
 import * as GitGuard from "./process/GitGuard.js"
 import * as Pipes from "./process/Pipes.js"
+import * as ProcessTable from "./process/ProcessTable.js"
 import * as ProcessTree from "./process/ProcessTree.js"
 
 const graceMillis = 1_000
@@ -18,6 +20,10 @@ const limitMillis = 4_000
 /** What it started may hold its output open; after this it is read no longer. */
 const drainBound = "5 seconds"
 const longestError = 16_000
+
+/** What the tokens of all scripts of one home begin with. */
+export const tokensOf = (home: string): string =>
+  `script-${createHash("sha256").update(home).digest("hex").slice(0, 16)}-`
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
@@ -82,7 +88,7 @@ const make = Effect.gen(function* () {
   const run = (request: ScriptRequest) =>
     Effect.gen(function* () {
       const file = yield* locate(request.path)
-      const token = yield* ids.next("call")
+      const token = `${tokensOf(settings.home)}${yield* ids.next("call")}`
       const errors = path.join(yield* fs.makeTempDirectoryScoped({ prefix: "hermes-script-" }), "stderr")
       const environment = yield* ChildEnvironment.make({
         home: settings.home,
@@ -168,3 +174,19 @@ const make = Effect.gen(function* () {
 
 /** Scripts of the home's `scripts` folder: `.sh` by bash, `.js` by this Node, anything else by Python. */
 export const layer = Layer.scoped(Scripts, make)
+
+/**
+ * Ends what scripts of an earlier gateway left behind: one that was killed could not. Needs the home's lock held, and
+ * that no script of this gateway runs yet.
+ */
+export const endLeft: Layer.Layer<never, never, Settings> = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { home } = yield* Settings
+    const token = ProcessTree.marked(tokensOf(home))
+    const entries = yield* ProcessTable.list
+    const left = entries.find(({ pid }) => pid !== process.pid && ProcessTable.carries(pid, token))
+    if (left === undefined) return
+    yield* Effect.logWarning("a script of an earlier gateway still ran; it is ended")
+    yield* ProcessTree.endOrWarn({ pid: left.pid, token }, { graceMillis, limitMillis }, "a script")
+  })
+)
