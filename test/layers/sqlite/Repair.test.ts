@@ -117,6 +117,32 @@ describe("rows without numbers", () => {
   )
 })
 
+describe("a row whose key is wrong", () => {
+  it.scopedLive("hides none of those that stand behind it", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      const file = path.join(home, "whole.db")
+      yield* populated.make(file)
+      const before = populated.everything(file)
+      const whole = readFileSync(file)
+      const at = whole.indexOf("trn_12aterminal")
+      assert.isAbove(at, 0)
+      // Each digit in turn becomes a letter that sorts behind all digits, and one before them.
+      for (const [index, letter] of [0, 4, 5].flatMap((place) => [[place, "~"] as const, [place, "!"] as const])) {
+        const damaged = path.join(home, `${index}${letter.charCodeAt(0)}`, "state.db")
+        mkdirSync(path.dirname(damaged))
+        const image = Buffer.from(whole)
+        image.write(letter, at + index, "latin1")
+        writeFileSync(damaged, image)
+        yield* Repair.repair(damaged, path.join(path.dirname(damaged), "kept"))
+        const after = populated.everything(damaged)
+        const gone = [...before.keys()].filter((key) => !after.has(key))
+        assert.deepStrictEqual(gone, ["tool_calls trn_12/a"], `${letter} at ${index}`)
+      }
+    })
+  )
+})
+
 /** The pages of a table without row numbers that have nothing beneath them, in the order of its keys. */
 const leavesOf = (file: string, table: string): ReadonlyArray<number> => {
   const db = new Sqlite(file, { readonly: true })

@@ -84,7 +84,7 @@ export const salvage = (damaged: Sqlite.Database, sound: Sqlite.Database, table:
   /**
    * Reads in one direction from a place, keeps what comes, and answers the last key before something is wrong. Where
    * `until` is a row that was read from the other side it `meets` that very row, or there is one between them that is
-   * not what it was.
+   * not what it was. Of two keys that do not follow one another either may be the wrong one: neither counts as reached.
    */
   const read = (
     where: string,
@@ -95,6 +95,8 @@ export const salvage = (damaged: Sqlite.Database, sound: Sqlite.Database, table:
     meets = false
   ): { readonly last: Key | null; readonly whole: boolean } => {
     let last = from
+    let before = from
+    let beyond: Key | null = null
     const forward = direction === "ASC" ? 1 : -1
     try {
       const order = shape.keys.map((name) => `${name === "rowid" ? "rowid" : quoted(name)} ${direction}`).join(", ")
@@ -107,11 +109,17 @@ export const salvage = (damaged: Sqlite.Database, sound: Sqlite.Database, table:
       for (const row of statement.iterate(...params)) {
         if (!Array.isArray(row)) return { last, whole: false }
         const key: Key = row.slice(0, shape.keys.length)
-        if (until !== null && compare(key, until) * forward >= 0)
-          return { last, whole: !meets || compare(key, until) === 0 }
-        // A page of another place: its keys do not follow.
-        if (last !== null && compare(key, last) * forward <= 0) return { last, whole: false }
+        if (beyond !== null) return { last, whole: compare(key, beyond) * forward > 0 }
+        const past = until === null ? -1 : compare(key, until) * forward
+        if (past === 0 || (past > 0 && meets)) return { last, whole: past === 0 }
+        if (past > 0) {
+          // The end, or a wrong key before it: what comes next tells.
+          beyond = key
+          continue
+        }
+        if (last !== null && compare(key, last) * forward <= 0) return { last: before, whole: false }
         keep(row, key)
+        before = last
         last = key
       }
       return { last, whole: true }
