@@ -93,7 +93,8 @@ const claimed = async (
   raw.pragma("synchronous = FULL")
   raw.pragma("wal_autocheckpoint = 0")
   const stride = Math.floor(jobs / due)
-  const back = raw.prepare("UPDATE schedule SET next_at = ? WHERE job = ?")
+  // As before any run of theirs: what is settled beyond its next time has seen a clock that was ahead.
+  const back = raw.prepare("UPDATE schedule SET next_at = ?, settled = 0 WHERE job = ?")
   const reset = (): void => {
     const at = Date.now() - 1_000
     raw.transaction(() => {
@@ -126,7 +127,7 @@ const claimed = async (
           const sql = yield* Transaction
           const at = Date.now() - 1_000
           for (let i = 0; i < due; i++)
-            yield* sql.unsafe("UPDATE schedule SET next_at = ? WHERE job = ?", [at - i, i * stride + 1])
+            yield* sql.unsafe("UPDATE schedule SET next_at = ?, settled = 0 WHERE job = ?", [at - i, i * stride + 1])
           yield* sql.unsafe("DELETE FROM occurrences")
         })
       )

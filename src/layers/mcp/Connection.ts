@@ -35,6 +35,7 @@ export const make = (server: ServerSettings, placeOf: Effect.Effect<Place>): Eff
     let changed = Deferred.unsafeMake<void>(FiberId.none)
     let tools: ReadonlyArray<ServerTool> | null = null
     let failures = 0
+    let attempts = 0
 
     const become = (next: State) =>
       Effect.suspend(() => {
@@ -56,6 +57,7 @@ export const make = (server: ServerSettings, placeOf: Effect.Effect<Place>): Eff
     }).pipe(Effect.scoped)
 
     const round = Effect.gen(function* () {
+      attempts += 1
       yield* become({ _tag: "Opening" })
       const why = yield* Effect.catchAll(converse, (error) => Effect.succeed(error.detail))
       if (why === null) return
@@ -77,11 +79,17 @@ export const make = (server: ServerSettings, placeOf: Effect.Effect<Place>): Eff
       state._tag === "Opening" ? Effect.zipRight(Deferred.await(changed), settled) : Effect.succeed(state)
     )
 
+    const attemptAfter = (seen: number): Effect.Effect<void> =>
+      Effect.suspend(() =>
+        attempts > seen ? Effect.void : Effect.zipRight(Deferred.await(changed), attemptAfter(seen))
+      )
+
     const reached = Effect.gen(function* () {
-      if (state._tag === "Closed") {
-        const beginning = Deferred.await(changed)
+      const seen = attempts
+      // A conversation is over before it is taken down: who calls in between is for the next one.
+      if (state._tag === "Closed" || (state._tag === "Open" && (yield* state.conversation.isOver))) {
         yield* Queue.offer(wanted, undefined)
-        yield* beginning
+        yield* attemptAfter(seen)
       }
       const now = yield* settled
       return now._tag === "Open"

@@ -27,6 +27,7 @@ export interface Conversation {
   ) => Effect.Effect<Message.CallResult, McpFailed>
   /** Why it is over, once it is; looks after it until then. */
   readonly over: Effect.Effect<string>
+  readonly isOver: Effect.Effect<boolean>
 }
 
 /** Reaches the server and greets it; ends with the scope. */
@@ -83,6 +84,7 @@ export const open = (
           : Effect.map(page(null, mostPages), (tools) => tools.slice(0, mostTools)),
       call: (tool: string, args: { readonly [name: string]: unknown }) =>
         ask("tools/call", { name: tool, arguments: args }, Message.CallResult, server.callMillis),
+      isOver: Deferred.isDone(exchange.over),
       over: Effect.raceFirst(Deferred.await(exchange.over), ping)
     }
   }).pipe(

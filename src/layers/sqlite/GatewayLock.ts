@@ -2,6 +2,7 @@
 import * as Reactivity from "@effect/experimental/Reactivity"
 import { Cause, Clock, Effect, ExecutionStrategy, Exit, Layer, Redacted, Scope } from "effect"
 import { createHash } from "node:crypto"
+import { watch } from "node:fs"
 import path from "node:path"
 import * as Turn from "../../fibers/Turn.js"
 import { GatewayLock, HomeInUse, LockUnusable, TokenInUse } from "../../services/operation/GatewayLock.js"
@@ -12,7 +13,21 @@ import * as SteadyConnection from "./SteadyConnection.js"
 /** Decision 2: a gateway that is just ending, or was just killed, gets this long to let go. */
 const patienceMillis = 2_000
 const pauseMillis = 50
-const lookEvery = "2 seconds"
+/** Where the system does not tell of a file that goes. */
+const lookEvery = "1 minute"
+
+/** Waits until something happens to a file, which nobody writes to: that it is deleted, or another takes its place. */
+const touched = (file: string): Effect.Effect<void> =>
+  Effect.async((resume) => {
+    try {
+      const watcher = watch(file, { persistent: false }, () => resume(Effect.void))
+      watcher.once("error", () => watcher.close())
+      return Effect.sync(() => watcher.close())
+    } catch {
+      // There are places that cannot be watched; then it is looked at now and then.
+      return
+    }
+  })
 
 /** Holds the file until the scope closes; false when somebody else does and has not let go in time. */
 const attempted = (file: string) =>
@@ -70,7 +85,12 @@ const hold = (file: string) =>
       }
       told = !taken
     })
-    yield* again.pipe(Effect.annotateLogs({ file }), Effect.delay(lookEvery), Effect.forever, Turn.forkWorker)
+    yield* Effect.timeoutOption(touched(file), lookEvery).pipe(
+      Effect.zipRight(again),
+      Effect.annotateLogs({ file }),
+      Effect.forever,
+      Turn.forkWorker
+    )
     return true
   })
 

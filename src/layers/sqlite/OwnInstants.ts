@@ -12,12 +12,13 @@ const Block = Schema.Struct({ first: Schema.Number, last: Schema.Number })
 type Block = typeof Block.Type
 /** In the order of time. */
 export type OwnInstants = ReadonlyArray<Block>
-const blocks = Rows.whole(Block)
+const blocks = Rows.all(Block, "occurrences")
 
-/** What has a row from an instant on. */
+/** What has a row from an instant on. Of a row that somebody spoilt at least its own instant counts, as its key does. */
 export const from = (job: JobNumber, instant: number) =>
   Effect.flatMap(Transaction, (sql) =>
-    blocks(sql`SELECT at AS first, coalesce(last_at, at) AS last FROM occurrences
+    blocks(sql`SELECT at AS first,
+        CASE typeof(last_at) WHEN 'integer' THEN last_at ELSE at END AS last FROM occurrences
       WHERE job = ${job} AND count > 0 AND at >= ${instant} ORDER BY at`)
   )
 
