@@ -31,9 +31,15 @@ const Open = Rows.all(OpenRow, "occurrences")
 const Ids = Rows.whole(Schema.Struct({ id: OccurrenceId }))
 
 /** Nothing more is asked for: also when it was paused during its last run, as then there was nothing left to put aside. */
-const over = (sql: Effect.Effect.Success<typeof Transaction>, job: JobNumber) =>
-  sql`(state IN ('scheduled', 'paused') AND NOT EXISTS (SELECT 1 FROM schedule WHERE job = ${job})
-    AND NOT EXISTS (SELECT 1 FROM schedule_paused WHERE job = ${job}))`
+const over = `(state IN ('scheduled', 'paused') AND NOT EXISTS (SELECT 1 FROM schedule WHERE job = jobs.number)
+    AND NOT EXISTS (SELECT 1 FROM schedule_paused WHERE job = jobs.number))`
+
+const record = `UPDATE jobs SET last_run_at = ?, last_status = ?, last_error = ?, last_delivery_error = ?, completed = completed + ?,
+    failure_streak = CASE ? WHEN 'failure' THEN failure_streak + 1 WHEN 'success' THEN 0 ELSE failure_streak END,
+    state = CASE WHEN ${over} THEN 'completed' ELSE state END,
+    state_reason = CASE WHEN ${over} THEN NULL ELSE state_reason END,
+    paused_at = CASE WHEN ${over} THEN NULL ELSE paused_at END
+  WHERE number = ?`
 
 /** What a job shows of the run that ended. A job whose schedule asks for nothing more is over with its last run. */
 export const recordOnJob = (
@@ -42,15 +48,10 @@ export const recordOnJob = (
   now: number,
   ending: Pick<RunEnding, "status" | "error" | "deliveryError" | "streak">
 ): Step<void> =>
-  Effect.flatMap(Transaction, (sql) =>
-    Effect.asVoid(sql`UPDATE jobs SET last_run_at = ${now}, last_status = ${ending.status}, last_error = ${ending.error},
-        last_delivery_error = ${ending.deliveryError}, completed = completed + ${count > 0 ? 1 : 0},
-        failure_streak = CASE ${ending.streak} WHEN 'failure' THEN failure_streak + 1 WHEN 'success' THEN 0 ELSE failure_streak END,
-        state = CASE WHEN ${over(sql, job)} THEN 'completed' ELSE state END,
-        state_reason = CASE WHEN ${over(sql, job)} THEN NULL ELSE state_reason END,
-        paused_at = CASE WHEN ${over(sql, job)} THEN NULL ELSE paused_at END
-      WHERE number = ${job}`)
-  )
+  Effect.flatMap(Transaction, (sql) => {
+    const { deliveryError, error, status, streak } = ending
+    return Effect.asVoid(sql.unsafe(record, [now, status, error, deliveryError, count > 0 ? 1 : 0, streak, job]))
+  })
 
 export const beat = (database: typeof Database.Service, token: string, held: ReadonlyArray<FireClaim>) =>
   database.write(
@@ -111,9 +112,9 @@ export const recover = (options: {
       const sql = yield* Transaction
       yield* sql`UPDATE occurrences SET state = 'missed', finished_at = ${now}, token = NULL, reason = ${reason} WHERE id = ${row.id}`
       yield* sql`UPDATE jobs SET last_status = 'missed', last_error = ${reason},
-          state_reason = CASE WHEN ${over(sql, row.job)} THEN ${reason} ELSE state_reason END,
-          paused_at = CASE WHEN ${over(sql, row.job)} THEN NULL ELSE paused_at END,
-          state = CASE WHEN ${over(sql, row.job)} THEN 'missed' ELSE state END
+          state_reason = CASE WHEN ${sql.literal(over)} THEN ${reason} ELSE state_reason END,
+          paused_at = CASE WHEN ${sql.literal(over)} THEN NULL ELSE paused_at END,
+          state = CASE WHEN ${sql.literal(over)} THEN 'missed' ELSE state END
         WHERE number = ${row.job}`
     })
 
