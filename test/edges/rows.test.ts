@@ -79,10 +79,10 @@ const damage = (file: string, { column, row, table, value }: Damage): boolean =>
       .all()
     for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`)
     const info = db.pragma(`table_info(${table})`) as ReadonlyArray<{ name: string; pk: number }>
-    const keys = info
-      .filter(({ pk }) => pk > 0)
-      .map(({ name }) => name)
-      .join(", ")
+    const keyed = info.filter(({ pk }) => pk > 0).map(({ name }) => name)
+    // SQLite numbers all later rows from there on, with numbers that no program reads.
+    if (value === "far" && keyed.includes(column)) return false
+    const keys = keyed.join(", ")
     db.prepare(
       `UPDATE ${table} SET ${column} = ? WHERE (${keys}) IN (SELECT ${keys} FROM ${table} LIMIT 1 OFFSET ${row})`
     ).run(values[value])

@@ -2,7 +2,7 @@
 import * as Reactivity from "@effect/experimental/Reactivity"
 import { Cause, Clock, Effect, ExecutionStrategy, Exit, Layer, Redacted, Scope } from "effect"
 import { createHash } from "node:crypto"
-import { watch } from "node:fs"
+import { type FSWatcher, watch } from "node:fs"
 import path from "node:path"
 import * as Turn from "../../fibers/Turn.js"
 import { GatewayLock, HomeInUse, LockUnusable, TokenInUse } from "../../services/operation/GatewayLock.js"
@@ -17,16 +17,18 @@ const pauseMillis = 50
 const lookEvery = "1 minute"
 
 /** Waits until something happens to a file, which nobody writes to: that it is deleted, or another takes its place. */
-const touched = (file: string): Effect.Effect<void> =>
+const touched = (file: string, ours: string | null): Effect.Effect<void> =>
   Effect.async((resume) => {
+    let watcher: FSWatcher | null = null
     try {
-      const watcher = watch(file, { persistent: false }, () => resume(Effect.void))
-      watcher.once("error", () => watcher.close())
-      return Effect.sync(() => watcher.close())
+      watcher = watch(file, { persistent: false }, () => resume(Effect.void))
+      watcher.once("error", () => watcher?.close())
     } catch {
       // There are places that cannot be watched; then it is looked at now and then.
-      return
     }
+    // It may have happened before anybody watched.
+    if (DatabaseFile.identityOf(file) !== ours) resume(Effect.void)
+    return Effect.sync(() => watcher?.close())
   })
 
 /** Holds the file until the scope closes; false when somebody else does and has not let go in time. */
@@ -67,11 +69,14 @@ const hold = (file: string) =>
     let held = yield* fresh
     if (!(yield* Scope.extend(attempted(file), held))) return false
     let ours = DatabaseFile.identityOf(file)
+    /** Somebody else has it, or its home is gone: nothing tells when that is over. */
+    let lost = false
     let told = false
     const again = Effect.gen(function* () {
       const found = DatabaseFile.identityOf(file)
+      lost = found !== ours || found === null
       // A home that was removed as a whole is not made again for its lock.
-      if ((found === ours && found !== null) || DatabaseFile.identityOf(path.dirname(file)) === null) return
+      if (!lost || DatabaseFile.identityOf(path.dirname(file)) === null) return
       const next = yield* fresh
       const taken = yield* Effect.orElseSucceed(Scope.extend(attempted(file), next), () => false)
       if (taken) {
@@ -84,13 +89,11 @@ const hold = (file: string) =>
         if (!told) yield* Effect.logError("the lock file was deleted or replaced, and cannot be had again")
       }
       told = !taken
+      lost = !taken
     })
-    yield* Effect.timeoutOption(touched(file), lookEvery).pipe(
-      Effect.zipRight(again),
-      Effect.annotateLogs({ file }),
-      Effect.forever,
-      Turn.forkWorker
-    )
+    yield* Effect.suspend(() =>
+      lost ? Effect.sleep(lookEvery) : Effect.timeoutOption(touched(file, ours), lookEvery)
+    ).pipe(Effect.zipRight(again), Effect.annotateLogs({ file }), Effect.forever, Turn.forkWorker)
     return true
   })
 
