@@ -9,7 +9,7 @@ import { standard } from "../../src/layers/models/Limits.js"
 import * as OpenAi from "../../src/layers/models/openai/Backend.js"
 import { ModelError, type ModelRequest } from "../../src/services/agent/ModelRoute.js"
 import { ask, assistant, backendOf, callsOf, edges, textOf, toolResult } from "../layers/models/fixture.js"
-import { scaled } from "../scale.js"
+import { sameSamples, scaled } from "../scale.js"
 import * as Edge from "./support.js"
 
 const makers = {
@@ -193,7 +193,7 @@ describe("a call that a model has made", () => {
         for (const provider of ["chat", "anthropic", "openai"] as const)
           assert.isNull(yield* Edge.misbehaviour(Effect.either(spoken(provider, ended, next))), args.slice(0, 300))
       }),
-    { fastCheck: { numRuns: scaled(5_000, 40) } }
+    { fastCheck: { numRuns: scaled(5_000, 40), ...sameSamples } }
   )
 })
 
@@ -226,6 +226,6 @@ describe("the answer of a model server", () => {
         )
         assert.isNull(wrong, `${about()}\n${heard.join("\n").slice(0, 300)}`)
       }),
-    { fastCheck: { numRuns: scaled(10_000, 40) } }
+    { fastCheck: { numRuns: scaled(10_000, 40), ...sameSamples } }
   )
 })

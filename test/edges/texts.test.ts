@@ -32,10 +32,10 @@ import * as SessionFile from "../../src/services/session/SessionFile.js"
 import * as TitleText from "../../src/services/session/TitleText.js"
 import * as Output from "../../src/services/shell/Output.js"
 import * as Watch from "../../src/services/shell/Watch.js"
-import { scaled } from "../scale.js"
+import { sameSamples, scaled } from "../scale.js"
 import * as Edge from "./support.js"
 
-const runs = (full: number) => ({ fastCheck: { numRuns: scaled(full * 200, Math.ceil(full / 5)) } })
+const runs = (full: number) => ({ fastCheck: { numRuns: scaled(full * 200, Math.ceil(full / 5)), ...sameSamples } })
 
 /** Ends by a value, and soon. */
 const fine = (look: () => unknown) => Effect.map(Edge.misbehaviour(Effect.sync(look)), (wrong) => assert.isNull(wrong))
