@@ -140,6 +140,15 @@ describe("a file of the owner's", () => {
     runs(50)
   )
 
+  it.effect("config.yaml whose line opens thousands of levels is refused at once", () =>
+    fine(() => {
+      for (const opening of ["? ", "- ", "- ? "])
+        assert.isTrue(
+          Either.isLeft(revised("config.yaml", opening.repeat(5_000), [{ path: "timezone", value: "UTC" }]))
+        )
+    })
+  )
+
   it.effect.prop(
     "a setting takes any value or says what is wrong with it",
     { key: FastCheck.constantFrom(...all), value: Edge.odd },

@@ -53,6 +53,9 @@ export interface Parsed {
   readonly value: unknown
 }
 
+/** A line that opens level after level: the parser's time grows with the square of them. */
+const chained = new RegExp(`(?:[?-][ \\t]+){${Nesting.deepest + 1}}`)
+
 /** The file, or where it is no YAML of settings. */
 export const parse = (file: string, text: string): Either.Either<Parsed, SettingsUnusable> => {
   const lines = new LineCounter()
@@ -60,6 +63,8 @@ export const parse = (file: string, text: string): Either.Either<Parsed, Setting
     const place = offset === null ? null : lines.linePos(offset)
     return Either.left(new SettingsUnusable({ file, line: place?.line ?? null, column: place?.col ?? null, detail }))
   }
+  const tooDeep = `nested more than ${Nesting.deepest} deep`
+  if (chained.test(text)) return unusable(tooDeep, null)
   // What is nested deeply enough ends the parser itself, and an alias without end what reads its result.
   try {
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: "error" })
@@ -71,7 +76,7 @@ export const parse = (file: string, text: string): Either.Either<Parsed, Setting
     if (contents !== null && !isMap(contents) && !(isScalar(contents) && contents.value === null))
       return unusable("expected `key: value` lines", 0)
     const value: unknown = document.toJS()
-    if (Nesting.isTooDeep(value)) return unusable(`nested more than ${Nesting.deepest} deep`, null)
+    if (Nesting.isTooDeep(value)) return unusable(tooDeep, null)
     return Either.right({ document, value })
   } catch (thrown) {
     return unusable(thrown instanceof Error ? thrown.message : String(thrown), null)
