@@ -38,12 +38,6 @@ const GivenUp = Rows.all(
   "occurrences"
 )
 
-/** The instant from which an interval counts is where it was made: nothing is due then. */
-const firstAfter = (schedule: Schedule.Schedule, now: number): number | null => {
-  const next = Schedule.next(schedule, now)
-  return schedule.kind === "interval" && next === schedule.anchor ? Schedule.next(schedule, next) : next
-}
-
 export const step = (rules: ScheduleRules, timezone: string) =>
   Effect.gen(function* () {
     const sql = yield* Transaction
@@ -84,14 +78,15 @@ export const step = (rules: ScheduleRules, timezone: string) =>
         FROM ${sql(table)} WHERE next_at > ${now}`)) {
         const schedule = yield* rules.load(rule)
         if (schedule === null || !Schedule.isRecurring(schedule)) continue
-        const next = follows.has(rule) ? (follows.get(rule) ?? null) : firstAfter(schedule, now)
+        const next = follows.has(rule) ? (follows.get(rule) ?? null) : Schedule.next(schedule, now)
         follows.set(rule, next)
         if (next === nextAt && settled <= now) continue
         const own = settled > now ? yield* OwnInstants.from(job, now + 1) : []
         const to = OwnInstants.free(schedule, next, own) ?? nextAt
         yield* sql`UPDATE ${sql(table)} SET next_at = ${to}, hold_until = NULL,
           settled = ${own.at(-1)?.last ?? Math.min(settled, now)} WHERE job = ${job}`
-        if (to < nextAt) moved.push({ job, from: nextAt, to })
+        // One instant earlier is no more than what a clock that is set makes of a job that was just made.
+        if ((Schedule.next(schedule, to) ?? nextAt) < nextAt) moved.push({ job, from: nextAt, to })
       }
 
     yield* sql`UPDATE wakes SET at = ${now} WHERE at > CASE kind WHEN 'manual' THEN ${now} ELSE ${now + longestRetryMillis} END`
