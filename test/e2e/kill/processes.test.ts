@@ -109,11 +109,12 @@ describe("kill -9 while commands run in the background", () => {
         yield* Effect.sleep("1 second")
         expect(yield* third.stop).toBe(0)
 
-        for (const person of [a, b]) {
-          const told = (yield* texts(person)).filter((text) => text.includes("[Background process"))
-          expect(told.filter((text) => !text.startsWith("(Recovered")).length).toBe(1)
-        }
-        expect(yield* texts(c)).toEqual(["heard hello"])
+        // Of what was on its way at a kill there is a marked copy (decision 22).
+        const unmarked = (person: typeof a) =>
+          Effect.map(texts(person), (all) => all.filter((text) => !text.startsWith("(Recovered")))
+        for (const person of [a, b])
+          expect((yield* unmarked(person)).filter((text) => text.includes("[Background process"))).toHaveLength(1)
+        expect(yield* unmarked(c)).toEqual(["heard hello"])
         const rows = (sql: string) => GatewayProcess.rows(home, sql)
         expect(rows("SELECT state FROM internal_events")).toEqual([{ state: "accepted" }, { state: "accepted" }])
         expect(rows("SELECT state, exit_code FROM processes ORDER BY exit_code")).toEqual([
