@@ -28,7 +28,7 @@ const retryMillis = 60_000
 const candidates = 1_000
 
 /** Pages that one merge writes, which bounds what it takes. */
-const mergePages = { words: 48, letters: 24 }
+const mergePages = { words: 24, letters: 12 }
 
 /** Pieces of one size that SQLite joins on its own account, in one go: never so many, because they are joined before. */
 const mostPieces = 64
