@@ -2,7 +2,6 @@
 import { Clock, Effect, type Scope } from "effect"
 import * as Deadlines from "../../fibers/Deadlines.js"
 import * as Turn from "../../fibers/Turn.js"
-import type { Address } from "../../fibers/DeliveryOrigin.js"
 import type { Button } from "../../services/adapter/Adapter.js"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import type { Delivered } from "../../services/delivery/Delivery.js"
@@ -23,10 +22,6 @@ const laneCapacity = 256
 
 /** When its platform is away a row is looked at again after this, and less often the longer that lasts. */
 export const recheckMillis = 1_000
-
-/** All threads of a chat share its order and its flood control. */
-export const laneOf = (address: Pick<Address, "platform" | "chatId">): string =>
-  `${address.platform}\n${address.chatId}`
 
 export interface Courier {
   readonly lanes: Lanes.Lanes
@@ -118,7 +113,7 @@ export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Serv
         )
         const waiting = settled.find((row) => row.state === "pending")
         if (waiting !== undefined)
-          yield* holds.hold(laneOf(waiting.address), (waiting.notBefore ?? 0) - (yield* Clock.currentTimeMillis))
+          yield* holds.hold(Lanes.laneOf(waiting.address), (waiting.notBefore ?? 0) - (yield* Clock.currentTimeMillis))
         return settled
       })
 
@@ -158,7 +153,7 @@ export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Serv
         while (done.length < rows.length) {
           const [row, ...rest] = rows.slice(done.length)
           if (row === undefined) break
-          const until = holds.until(laneOf(row.address))
+          const until = holds.until(Lanes.laneOf(row.address))
           if (until !== null) {
             const notBefore = (yield* Clock.currentTimeMillis) + until - (yield* SteadyTime.now)
             const waits: Outcome = { _tag: "Waits", notBefore, reason: "it waits behind an earlier message" }
@@ -178,7 +173,7 @@ export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Serv
             row.state !== "sending"
               ? Effect.succeed(row)
               : Effect.map(
-                  Effect.zipRight(lanes.inOrder(laneOf(row.address))(Effect.void), outbox.get(row.id)),
+                  Effect.zipRight(lanes.inOrder(Lanes.laneOf(row.address))(Effect.void), outbox.get(row.id)),
                   (stored) => stored ?? row
                 )
           )
@@ -198,7 +193,7 @@ export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Serv
         const progress = { begun: 0 }
         const later = (reason: string) => (): Outcome => ({ _tag: "Waits", notBefore: 0, reason })
         const sent = yield* lanes
-          .inOrder(laneOf(first.address))(partAfterPart(open, buttons, along, progress))
+          .inOrder(Lanes.laneOf(first.address))(partAfterPart(open, buttons, along, progress))
           .pipe(
             Effect.flatMap((settled) =>
               settled === null

@@ -1,5 +1,10 @@
 /** One at a time per key, in the order of asking. A lane exists while somebody is in it; it is a line to wait in and no fiber, so it carries nobody. */
 import { Deferred, Effect } from "effect"
+import type { Address } from "../../fibers/DeliveryOrigin.js"
+
+/** All threads of a chat share its order and its flood control. */
+export const laneOf = (address: Pick<Address, "platform" | "chatId">): string =>
+  `${address.platform}\n${address.chatId}`
 
 export interface Lanes {
   /**

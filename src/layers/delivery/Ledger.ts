@@ -7,7 +7,7 @@ import { Database, type Step } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
 import * as Aftermath from "./Aftermath.js"
 import * as Copies from "./Copies.js"
-import { laneOf } from "./Courier.js"
+import { laneOf } from "./Lanes.js"
 import type { Holds } from "./Holds.js"
 import type { Outcome } from "./Transmission.js"
 
