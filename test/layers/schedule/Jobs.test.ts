@@ -6,7 +6,7 @@ import { FireClaims } from "../../../src/services/schedule/FireClaim.js"
 import { JobOrigin } from "../../../src/services/schedule/Job.js"
 import { type JobDraft, Jobs } from "../../../src/services/schedule/Jobs.js"
 import { Database } from "../../../src/services/state/Database.js"
-import { jobs, nobody } from "./support.js"
+import { jobs, nobody, ok } from "./support.js"
 
 const noon = Date.UTC(2026, 10, 29, 12)
 const minute = 60_000
@@ -223,15 +223,7 @@ describe("jobs", () => {
     const { claimed } = yield* claims.claimDue()
     const [run] = yield* claims.start(claimed)
     if (run === undefined) return yield* Effect.dieMessage("nothing was due")
-    return claims.record(run, {
-      status: "ok",
-      reason: null,
-      error: null,
-      deliveryError: null,
-      streak: "success",
-      sessionId: null,
-      output: null
-    })
+    return claims.record(run, ok)
   })
   const running = FireClaimsLayer.layer.pipe(Layer.provideMerge(jobs()))
   const atNoon = Effect.zipRight(

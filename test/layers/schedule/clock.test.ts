@@ -1,6 +1,6 @@
 /** A wall clock that was wrong and is put right: nothing runs twice, and nothing waits for a time that was never meant. */
 import { describe, expect, it } from "@effect/vitest"
-import { Clock, Effect, Layer, Random } from "effect"
+import { Effect, Layer, Random } from "effect"
 import * as FireClaimsLayer from "../../../src/layers/sqlite/FireClaims.js"
 import { FireClaims } from "../../../src/services/schedule/FireClaim.js"
 import type { JobNumber } from "../../../src/services/schedule/Job.js"
@@ -9,33 +9,13 @@ import { JobStore } from "../../../src/services/schedule/JobStore.js"
 import * as Schedule from "../../../src/services/schedule/Schedule.js"
 import { Database } from "../../../src/services/state/Database.js"
 import { scaled } from "../../scale.js"
-import { jobs, nobody } from "./support.js"
+import { handClock, jobs, nobody, ok } from "./support.js"
 
 const second = 1_000
 const hour = 3_600 * second
 const day = 24 * hour
 const year = 365 * day
 const begin = Date.UTC(2026, 2, 27, 10, 7)
-
-const ok = {
-  status: "ok",
-  reason: null,
-  error: null,
-  deliveryError: null,
-  streak: "success",
-  sessionId: null,
-  output: null
-} as const
-
-/** A clock that stands where it is put. */
-const handClock = () => {
-  const at = { now: begin }
-  const clock: Clock.Clock = Object.assign(Object.create(Clock.make()), {
-    unsafeCurrentTimeMillis: () => at.now,
-    currentTimeMillis: Effect.sync(() => at.now)
-  })
-  return { at, clock }
-}
 
 /** A home's jobs under a clock by hand, and everything that is due run at once: `run` answers the instants that began. */
 const under = <A, E>(
@@ -44,7 +24,7 @@ const under = <A, E>(
     readonly run: Effect.Effect<ReadonlyArray<readonly [JobNumber, number]>, unknown, FireClaims>
   }) => Effect.Effect<A, E, Jobs | JobStore | FireClaims | Database>
 ) => {
-  const { at, clock } = handClock()
+  const { at, clock } = handClock(begin)
   const run = Effect.gen(function* () {
     const claims = yield* FireClaims
     const { claimed } = yield* claims.claimDue()

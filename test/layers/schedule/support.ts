@@ -1,7 +1,7 @@
 /** A home's jobs over a database in memory: everybody's platforms are there, scripts and monitors say yes. */
 import { FileSystem, Path } from "@effect/platform"
 import { NodeContext } from "@effect/platform-node"
-import { Effect, Layer } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { address } from "../../../src/fibers/DeliveryOrigin.js"
 import * as Bell from "../../../src/layers/schedule/Bell.js"
 import * as Jobs from "../../../src/layers/schedule/Jobs.js"
@@ -113,3 +113,24 @@ export const jobs = (options: Parameters<typeof edges>[0] = {}) =>
   Jobs.layer.pipe(Layer.provideMerge(Bell.layer), Layer.provideMerge(stores), Layer.provideMerge(edges(options)))
 
 export { FileSystem, Path }
+
+/** How a run ends that went well and said nothing. */
+export const ok = {
+  status: "ok",
+  reason: null,
+  error: null,
+  deliveryError: null,
+  streak: "success",
+  sessionId: null,
+  output: null
+} as const
+
+/** A clock that stands where it is put. */
+export const handClock = (start: number) => {
+  const at = { now: start }
+  const clock: Clock.Clock = Object.assign(Object.create(Clock.make()), {
+    unsafeCurrentTimeMillis: () => at.now,
+    currentTimeMillis: Effect.sync(() => at.now)
+  })
+  return { at, clock }
+}

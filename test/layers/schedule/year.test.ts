@@ -3,7 +3,7 @@
  * schedules asked for is what the rows account for, to the last one, and nothing is run twice (decision 14).
  */
 import { describe, expect, it } from "@effect/vitest"
-import { Clock, Context, Effect, Layer, Random } from "effect"
+import { Context, Effect, Layer, Random } from "effect"
 import * as FireClaimsLayer from "../../../src/layers/sqlite/FireClaims.js"
 import { type Claimed, type FireClaim, FireClaims } from "../../../src/services/schedule/FireClaim.js"
 import { JobDefinition, JobId, type JobNumber } from "../../../src/services/schedule/Job.js"
@@ -13,7 +13,7 @@ import * as ScheduleText from "../../../src/services/schedule/ScheduleText.js"
 import { Database } from "../../../src/services/state/Database.js"
 import { scaled } from "../../scale.js"
 import { ids, settingsLayer } from "../support/hands.js"
-import { stores } from "./support.js"
+import { handClock, ok, stores } from "./support.js"
 
 const zones = [
   "Europe/Lisbon",
@@ -117,26 +117,6 @@ class Model {
       }
     this.cursor = now
   }
-}
-
-const ok = {
-  status: "ok",
-  reason: null,
-  error: null,
-  deliveryError: null,
-  streak: "success",
-  sessionId: null,
-  output: null
-} as const
-
-/** A clock that stands where it is put. */
-const handClock = (start: number) => {
-  const at = { now: start }
-  const clock: Clock.Clock = Object.assign(Object.create(Clock.make()), {
-    unsafeCurrentTimeMillis: () => at.now,
-    currentTimeMillis: Effect.sync(() => at.now)
-  })
-  return { at, clock }
 }
 
 describe("a year of jobs", () => {
