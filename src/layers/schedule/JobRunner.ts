@@ -397,7 +397,7 @@ const make = Effect.gen(function* () {
     )
   }
 
-  const notice = (job: Job, run: string | null, lane: Route, text: string, cause = `${run}:notice`) =>
+  const notice = (job: Job, run: string | null, cause: string, lane: Route, text: string) =>
     Effect.flatMap(turnOf(job, run, lane, null), (turn) =>
       Turn.cleared(
         Turn.enter(turn)(
@@ -420,14 +420,15 @@ const make = Effect.gen(function* () {
           ? `⚠ Job "${job.name}" did not run at ${when}: nobody could run it in time. It stays in the list; \`hermes cron resume ${job.id} --at …\` gives it another time.`
           : `⚠ Job "${job.name}" was running at ${when} when the gateway ended. Whether it acted is not known; it is not run again.`
       const lane = yield* post.failureRoute(job)
-      yield* notice(job, runId(claimed.occurrence), lane, text)
+      const run = runId(claimed.occurrence)
+      yield* notice(job, run, `${run}:notice`, lane, text)
     }).pipe(Effect.catchAll((error) => Effect.logError("the owner of a job could not be told", error)))
 
   const tellRighted = (righted: ReadonlyArray<Righted>): Effect.Effect<void> =>
     Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       for (const { job, lane, text } of yield* rightedNotices(righted))
-        yield* notice(job, null, lane, text, `clock:${job.id}:${now}`)
+        yield* notice(job, null, `clock:${job.id}:${now}`, lane, text)
     }).pipe(Effect.catchAll((error) => Effect.logError("the owner of jobs could not be told of the clock", error)))
 
   return JobRunner.of({ run, tell, tellRighted })
