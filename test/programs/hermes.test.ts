@@ -343,6 +343,12 @@ describe("settings", () => {
     const shown = await run(["model", "--json", "--home", directory])
     expect(JSON.parse(shown.stdout)).toMatchObject({ provider: "openai-compatible", model: "qwen3", fallbacks: [] })
     expect(await run(["model", "--provider", "nobody", "x", "--home", directory])).toMatchObject({ code: 2 })
+    const [local, none] = [["--base-url", "http://127.0.0.1:9/v1"], { model: "claude-sonnet-4-5", baseUrl: null }]
+    expect((await run(["model", ...local, "--home", directory])).code).toBe(0)
+    // Neither the address of one provider nor its model goes with the key of another.
+    await run(["model", "--provider", "anthropic", "--home", directory])
+    const moved = await run(["model", "--json", "--home", directory])
+    expect(JSON.parse(moved.stdout)).toMatchObject({ provider: "anthropic", ...none })
   })
 
   test("doctor ends with 1 when it finds something and says what to do", async () => {

@@ -4,7 +4,7 @@ import { isMap, isScalar, LineCounter, parseDocument } from "yaml"
 import type { Environment } from "../../fibers/AmbientEnvironment.js"
 import { closestPath, type Configured, decodeText, UnknownKey, ValueRefused } from "../../services/operation/Config.js"
 import type { ConfigKey } from "../../services/operation/config/Key.js"
-import { all } from "../../services/operation/ConfigKey.js"
+import { all, keys } from "../../services/operation/ConfigKey.js"
 import * as Misfit from "../../services/operation/Misfit.js"
 import * as Nesting from "../../services/operation/Nesting.js"
 import { SettingIssue, SettingsUnusable } from "../../services/operation/Settings.js"
@@ -94,7 +94,10 @@ const at = (value: unknown, path: ReadonlyArray<string>): unknown => {
 
 const shown = (value: unknown): string => JSON.stringify(value) ?? "nothing"
 
-/** Every setting: the environment's over the file's over its default, and what was refused on the way. */
+/**
+ * Every setting: the environment's over the file's over its default, and what was refused on the way. A model and an
+ * address count only for the provider that they were written for, so that no key goes to another vendor's host (state-agent.md 3.8).
+ */
 export const read = (file: unknown, environment: Environment): Read => {
   const issues: Array<SettingIssue> = [...misplaced(file)]
   /** Not what a lower source says: that was meant to be overruled, perhaps to shut what it opens. */
@@ -120,6 +123,15 @@ export const read = (file: unknown, environment: Environment): Read => {
     return refuse(key, key.path, Misfit.innermost(decoded.left))
   }
   const values = new Map(all.map((key) => [key.path, valueOf(key)]))
+  const provider = values.get(keys.modelProvider.path)
+  const writtenFor = at(file, keys.modelProvider.path.split("."))
+  if (provider?.from === "environment" && typeof writtenFor === "string" && writtenFor !== provider.value)
+    for (const key of [keys.modelName, keys.modelBaseUrl])
+      if (values.get(key.path)?.from === "file") {
+        const problem = `it is ${writtenFor}'s, and ${keys.modelProvider.env} says ${shown(provider.value)}`
+        issues.push(new SettingIssue({ path: key.path, problem, used: "that provider's own" }))
+        values.set(key.path, { key, value: key.fallback, from: "default" })
+      }
   return { values, issues }
 }
 
@@ -137,18 +149,24 @@ export const revised = (
 ): Either.Either<string, UnknownKey | ValueRefused | SettingsUnusable> =>
   Either.gen(function* () {
     const { document } = yield* parse(file, text)
+    // `null` alone is a file without settings, and a scalar takes none.
+    if (isScalar(document.contents)) document.contents = null
+    let touched = false
     for (const { path, value } of changes) {
       const key = known.get(path)
       if (key === undefined) return yield* Either.left(noSuchKey(path))
       const names = path.split(".")
       if (value === null) {
-        if (document.hasIn(names)) document.deleteIn(names)
+        if (!document.hasIn(names)) continue
+        touched = true
+        document.deleteIn(names)
         continue
       }
       const decoded = key.decode(value)
       if (Either.isLeft(decoded))
         return yield* Either.left(new ValueRefused({ path, problem: Misfit.innermost(decoded.left) }))
+      touched = true
       document.setIn(names, value)
     }
-    return document.toString()
+    return touched ? document.toString() : text
   })

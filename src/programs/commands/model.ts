@@ -46,7 +46,8 @@ const named = (provider: Option.Option<Provider>, name: Option.Option<string>) =
     return { provider: Option.some(other), name: Option.some(rest) }
   })
 
-const change = (path: string, value: Option.Option<string>) =>
+/** Null takes it out of the file. */
+const change = (path: string, value: Option.Option<string | null>) =>
   Option.isNone(value)
     ? Effect.void
     : Effect.provide(
@@ -72,6 +73,10 @@ export const command = Command.make(
   ({ baseUrl, ...asked }) =>
     Effect.gen(function* () {
       const { name, provider } = yield* named(asked.provider, asked.name)
+      const moves = Option.isSome(provider) && provider.value !== (yield* current).provider
+      // Another provider's address would get this one's key, and nobody else knows its model.
+      if (moves)
+        yield* Effect.all([change("model.base_url", Option.some(null)), change("model.name", Option.some(null))])
       yield* change("model.provider", provider)
       yield* change("model.base_url", baseUrl)
       yield* change("model.name", name)

@@ -36,6 +36,28 @@ const issues = (files: Parameters<typeof withHome>[0]) =>
   withHome(files, () => Effect.map(Config, (config) => config.issues.map((issue) => `${issue.path}: ${issue.problem}`)))
 
 describe("ConfigFile", () => {
+  it.effect("an address and a model count only for the provider that they were written for", () =>
+    Effect.gen(function* () {
+      const config = "model:\n  provider: openai-compatible\n  name: qwen3\n  base_url: https://other.example/v1\n"
+      const key = { ANTHROPIC_API_KEY: "sk-ant-1" }
+      const moved = { config, ambient: { ...key, HERMES_MODEL_PROVIDER: "anthropic" } }
+      const { model } = yield* settings(moved)
+      expect([model.provider, model.model, model.baseUrl]).toEqual(["anthropic", "claude-sonnet-4-5", null])
+      expect(yield* issues(moved)).toEqual([
+        `model.name: it is openai-compatible's, and HERMES_MODEL_PROVIDER says "anthropic"`,
+        `model.base_url: it is openai-compatible's, and HERMES_MODEL_PROVIDER says "anthropic"`
+      ])
+
+      const own = yield* settings({ config, ambient: { ...key, HERMES_MODEL_PROVIDER: "openai-compatible" } })
+      expect([own.model.model, own.model.baseUrl]).toEqual(["qwen3", "https://other.example/v1"])
+      const proxied = yield* settings({ config: "model: {base_url: 'https://proxy.example'}", ambient: moved.ambient })
+      expect(proxied.model.baseUrl).toBe("https://proxy.example")
+      const both = { ...moved.ambient, HERMES_MODEL_BASE_URL: "https://proxy.example", HERMES_MODEL: "opus" }
+      const named = yield* settings({ config, ambient: both })
+      expect([named.model.model, named.model.baseUrl]).toEqual(["opus", "https://proxy.example"])
+    })
+  )
+
   it.effect("gives every key its default in a new home, whose commented file changes nothing", () =>
     withHome({}, (home) =>
       Effect.gen(function* () {
@@ -273,6 +295,23 @@ describe("ConfigFile", () => {
         expect(yield* fs.readFileString(`${home}/config.yaml`)).toBe(text)
       })
     )
+  )
+
+  it.effect(
+    "a setting that is taken out of a file without settings leaves it as it is, and one can be made after that",
+    () =>
+      Effect.forEach(["# mine\n", "null\n"], (before) =>
+        withHome({ config: before }, (home) =>
+          Effect.gen(function* () {
+            const fs = yield* FileSystem.FileSystem
+            const config = yield* Config
+            yield* config.set("model.name", "null")
+            expect(yield* fs.readFileString(`${home}/config.yaml`)).toBe(before)
+            yield* config.set("model.name", "b")
+            expect(yield* fs.readFileString(`${home}/config.yaml`)).toContain("model:\n  name: b\n")
+          })
+        )
+      )
   )
 
   it("says of every key in plain words what it expects", () => {
