@@ -1,5 +1,8 @@
-/** The tick (cron-delivery.md 2.2, 2.3): sleeps until something is due, claims all of it at once, and starts it as places come free. */
-import { Clock, Effect, Layer, Mailbox, Random, Scope } from "effect"
+/**
+ * The tick (cron-delivery.md 2.2, 2.3): sleeps until something is all but due, claims all of it at once, and starts it as
+ * places come free. What is written for a run is on the disk before its instant, so that at the instant it only begins.
+ */
+import { Clock, Deferred, Effect, Layer, Mailbox, Random, Scope } from "effect"
 import * as Turn from "../../fibers/Turn.js"
 import { ClockWatch } from "../../services/operation/ClockWatch.js"
 import { Drain } from "../../services/operation/Drain.js"
@@ -7,7 +10,7 @@ import { Pause } from "../../services/operation/Pause.js"
 import { Readiness } from "../../services/operation/Readiness.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { Bell } from "../../services/schedule/Bell.js"
-import { type Claimed, type FireClaim, FireClaims } from "../../services/schedule/FireClaim.js"
+import { aheadMillis, type Claimed, type FireClaim, FireClaims } from "../../services/schedule/FireClaim.js"
 import { JobRunner, type RunInterrupt } from "../../services/schedule/JobRunner.js"
 import { JobStore, type Righted } from "../../services/schedule/JobStore.js"
 import { Occurrences, type OccurrenceId, runId } from "../../services/schedule/Occurrence.js"
@@ -63,7 +66,31 @@ const make = Effect.gen(function* () {
   const jitter =
     delay === 0 ? Effect.void : Effect.flatMap(Random.nextIntBetween(0, delay), (millis) => Effect.sleep(millis))
 
-  const launch = (claim: FireClaim, close: Effect.Effect<void>) =>
+  /** A timer may ring a little early, and the clock may be set meanwhile: looked at again, and never waited for much longer. */
+  const waitFor = (instant: number, looks = 3): Effect.Effect<void> =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) =>
+      now >= instant || looks === 0
+        ? Effect.void
+        : Effect.zipRight(
+            Effect.sleep(Math.min(aheadMillis, instant - now)),
+            Effect.suspend(() => waitFor(instant, looks - 1))
+          )
+    )
+
+  /** Until each instant of the batch, by one timer for all that wait for it. */
+  const instants = Effect.fnUntraced(function* (batch: ReadonlyArray<FireClaim>) {
+    const now = yield* Clock.currentTimeMillis
+    const gates = new Map<number, Effect.Effect<void>>()
+    for (const { startedAt } of batch) {
+      if (startedAt <= now || gates.has(startedAt)) continue
+      const gate = yield* Deferred.make<void>()
+      yield* worker(Effect.zipRight(waitFor(startedAt), Deferred.succeed(gate, undefined)))
+      gates.set(startedAt, Deferred.await(gate))
+    }
+    return gates
+  })
+
+  const launch = (claim: FireClaim, instant: Effect.Effect<void> | undefined, close: Effect.Effect<void>) =>
     Effect.suspend(() => {
       const entry: Running = { claim, fiber: null, interrupt: "shutdown" }
       running.set(claim.occurrence, entry)
@@ -73,7 +100,9 @@ const make = Effect.gen(function* () {
       })
       const run = runner.run(claim, { interrupt: Effect.sync(() => entry.interrupt) })
       // Once claimed it is run, if only to be recorded as interrupted.
-      const certain = delay === 0 ? run : Effect.zipRight(Effect.exit(Effect.interruptible(jitter)), run)
+      const waited = instant === undefined ? jitter : Effect.zipRight(instant, jitter)
+      const certain =
+        instant === undefined && delay === 0 ? run : Effect.zipRight(Effect.exit(Effect.interruptible(waited)), run)
       return Effect.map(Turn.forkCertain(Effect.ensuring(certain, ended)), (fiber) => {
         entry.fiber = fiber
       })
@@ -96,12 +125,13 @@ const make = Effect.gen(function* () {
       .start(batch)
       .pipe(Effect.onError(() => Effect.forEach(counted.values(), (close) => close, { discard: true })))
     queue = queue.slice(batch.length)
+    const gates = yield* instants(started)
     yield* Effect.forEach(
       started,
       (claim) => {
         const close = counted.get(claim.occurrence) ?? Effect.void
         counted.delete(claim.occurrence)
-        return launch(claim, close)
+        return launch(claim, gates.get(claim.startedAt), close)
       },
       { discard: true }
     ).pipe(Effect.provideService(Scope.Scope, scope))
@@ -197,8 +227,9 @@ const make = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     if (next === null) return longestMillis
     // What is due and was not claimed is not ours to claim: no spinning on it.
-    if (next <= now) return claimed.length > 0 || missed.length > 0 ? 0 : 1_000
-    return Math.min(longestMillis, next - now)
+    const rest = next - aheadMillis - now
+    if (rest <= 0) return claimed.length > 0 || missed.length > 0 ? 0 : 1_000
+    return Math.min(longestMillis, rest)
   }).pipe(
     Effect.catchAll((error) =>
       Effect.as(Effect.logError("the scheduler could not look what is due", error), againMillis)

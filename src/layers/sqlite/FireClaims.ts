@@ -5,6 +5,7 @@ import { Ids } from "../../services/operation/Ids.js"
 import { Milestone } from "../../services/operation/Milestone.js"
 import { Settings } from "../../services/operation/Settings.js"
 import {
+  aheadMillis,
   type Claimed,
   ClaimLost,
   type FireClaim,
@@ -55,7 +56,7 @@ const shaped =
   (rows: ReadonlyArray<ReadonlyArray<unknown>>): Effect.Effect<ReadonlyArray<A>> =>
     rows.every(is) ? Effect.succeed(rows) : Effect.dieMessage("a row of a claim has another shape than its table")
 const decodeClaimed = shaped(isClaimedRow)
-const decodeIds = Schema.decodeUnknown(Schema.Array(Schema.Tuple(Schema.Number)))
+const decodeStarted = Schema.decodeUnknown(Schema.Array(Schema.Tuple(Schema.Number, Schema.Number)))
 const Wake = Rows.parted(
   Schema.Struct({
     id: Schema.Number,
@@ -87,12 +88,12 @@ const insertOther = `INSERT INTO occurrences (job, at, last_at, count, kind, sta
     CASE value ->> 5 WHEN 'claimed' THEN NULL ELSE ? END, value ->> 6
   FROM json_each(?) WHERE true ON CONFLICT DO NOTHING RETURNING id, job, at, kind`
 
-const advance = `UPDATE schedule SET next_at = e.value, settled = max(settled, ?), remaining = remaining - ?,
+const advance = `UPDATE schedule SET next_at = e.value, settled = max(settled, ?, next_at), remaining = remaining - ?,
     hold_until = CASE WHEN hold_until > ? THEN hold_until END
   FROM json_each(?) AS e WHERE schedule.job = CAST(e.key AS INTEGER)`
 
-const start = `UPDATE occurrences SET state = 'running', token = ? || id, started_at = ?, lease_until = ?
-  WHERE id IN (SELECT value FROM json_each(?)) AND state = 'claimed' AND token = ? RETURNING id`
+const start = `UPDATE occurrences SET state = 'running', token = ? || id, started_at = CASE WHEN at BETWEEN ? AND ? THEN at ELSE ? END, lease_until = ?
+  WHERE id IN (SELECT value FROM json_each(?)) AND state = 'claimed' AND token = ? RETURNING id, started_at`
 
 const end = `UPDATE occurrences SET state = ?, finished_at = ?, token = NULL, lease_until = NULL, reason = ?, session_id = ?, output = ?
   WHERE id = ? AND state = 'running' AND token = ? RETURNING job, count`
@@ -170,12 +171,12 @@ const make = Effect.gen(function* () {
   const claimedOf = (rows: ReadonlyArray<ClaimedRow>, context: string | null = null): ReadonlyArray<Claimed> =>
     rows.map(([occurrence, job, scheduledAt, kind]) => ({ occurrence, job, scheduledAt, kind, context }))
 
-  const claimWakes = (now: number) =>
+  const claimWakes = (now: number, until: number) =>
     Effect.gen(function* () {
       const sql = yield* Transaction
       const { rows: wakes, unreadable } = yield* Wake(sql`SELECT w.id, w.job, w.at, w.kind, w.context,
           EXISTS (SELECT 1 FROM occurrences AS o WHERE o.job = w.job AND o.finished_at IS NULL) AS busy
-        FROM wakes AS w WHERE w.at <= ${now} ORDER BY w.at LIMIT ${most}`)
+        FROM wakes AS w WHERE w.at <= ${until} ORDER BY w.at LIMIT ${most}`)
       const claimed: Array<Claimed> = []
       for (const { problem, row } of unreadable) {
         yield* Effect.logWarning("a run that was asked for cannot be read and is left out").pipe(
@@ -201,8 +202,9 @@ const make = Effect.gen(function* () {
   const claim = Effect.gen(function* () {
     const sql = yield* Transaction
     const now = yield* Clock.currentTimeMillis
+    const until = now + aheadMillis
     if (!(yield* holdsLease)) return { claimed: [], missed: [] }
-    const found = yield* sql.unsafe(selectDue, [now]).values
+    const found = yield* sql.unsafe(selectDue, [until]).values
     const due = found.filter(isDueRow)
     const plan: Plan = {
       schedules: new Map(),
@@ -223,7 +225,7 @@ const make = Effect.gen(function* () {
     }
     for (const [job, nextAt, , , , , settled] of due)
       if (settled >= nextAt) plan.own.set(job, yield* OwnInstants.from(job, nextAt))
-    for (const row of due) judge(row, now, plan)
+    for (const row of due) judge(row, until, plan)
     for (const [job] of due.length === found.length ? [] : found.filter((row) => !isDueRow(row)))
       if (typeof job === "number") breakOff(job, plan)
     const claimed: Array<Claimed> = []
@@ -257,8 +259,8 @@ const make = Effect.gen(function* () {
     for (const job of plan.broken)
       yield* sql`UPDATE jobs SET state = 'error', state_reason = 'its schedule cannot be read; edit it', updated_at = ${now}
         WHERE number = ${job}`
-    const awake = yield* sql.unsafe("SELECT 1 FROM wakes WHERE at <= ? LIMIT 1", [now]).values
-    const woken = awake.length === 0 ? [] : yield* claimWakes(now)
+    const awake = yield* sql.unsafe("SELECT 1 FROM wakes WHERE at <= ? LIMIT 1", [until]).values
+    const woken = awake.length === 0 ? [] : yield* claimWakes(now, until)
     return { claimed: claimed.concat(woken), missed }
   })
 
@@ -296,7 +298,7 @@ const make = Effect.gen(function* () {
     claimDue: Effect.fnUntraced(function* (lasting) {
       const now = yield* Clock.currentTimeMillis
       const next = yield* nextDue
-      if (next === null || next > now) return { claimed: [], missed: [] }
+      if (next === null || next > now + aheadMillis) return { claimed: [], missed: [] }
       yield* milestone.reach("claim.before")
       const result = yield* database.write("schedule.claim", claim, "ordinary", lasting)
       yield* milestone.reach("claim.after")
@@ -306,22 +308,24 @@ const make = Effect.gen(function* () {
       claimed.length === 0
         ? Effect.succeed([])
         : Effect.gen(function* () {
-            const startedAt = yield* Clock.currentTimeMillis
+            const now = yield* Clock.currentTimeMillis
             const prefix = `${yield* ids.next("lease")}:`
             const list = JSON.stringify(claimed.map((one) => one.occurrence))
             const rows = yield* database.write(
               "schedule.start",
               Effect.flatMap(Transaction, (sql) =>
                 Effect.flatMap(
-                  sql.unsafe(start, [prefix, startedAt, startedAt + ClaimRecovery.leaseMillis, list, token]).values,
-                  decodeIds
+                  sql.unsafe(start, [prefix, now, now + aheadMillis, now, now + ClaimRecovery.leaseMillis, list, token])
+                    .values,
+                  decodeStarted
                 )
               )
             )
-            const won = new Set(rows.map(([id]) => id))
-            return claimed
-              .filter((one) => won.has(one.occurrence))
-              .map((one): FireClaim => ({ ...one, startedAt, token: `${prefix}${one.occurrence}` }))
+            const won = new Map(rows)
+            return claimed.flatMap((one): ReadonlyArray<FireClaim> => {
+              const startedAt = won.get(one.occurrence)
+              return startedAt === undefined ? [] : [{ ...one, startedAt, token: `${prefix}${one.occurrence}` }]
+            })
           }),
     guard,
     noteSession: (held, sessionId) =>

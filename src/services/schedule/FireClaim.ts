@@ -5,6 +5,12 @@ import type { StateError } from "../state/StateError.js"
 import type { JobNumber, RunStatus } from "./Job.js"
 import { OccurrenceId, type OccurrenceKind } from "./Occurrence.js"
 
+/**
+ * So long before its instant an occurrence is claimed and started, so that all is on the disk by then and the run only
+ * begins: a thousand at one instant take some 50 ms of it.
+ */
+export const aheadMillis = 100
+
 /** An occurrence that is ours to start: nothing has happened for it yet. */
 export interface Claimed {
   readonly occurrence: OccurrenceId
@@ -18,7 +24,7 @@ export interface Claimed {
 
 /** Proof that this process, and no other, may run and record one occurrence of a job. */
 export interface FireClaim extends Claimed {
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds: when the run is to begin, which is no more than `aheadMillis` from now. */
   readonly startedAt: number
   /** Fresh and unguessable; every step that is guarded compares it with the row. */
   readonly token: string
@@ -62,7 +68,7 @@ export class FireClaims extends Context.Tag("hermes/schedule/FireClaims")<
      * Claims everything that is due and advances its jobs, in one transaction; writes nothing when nothing is due.
      * Backlogs and overlaps are recorded in the same transaction (cron-delivery.md 2.4, decision 14). Whoever starts at
      * once what he claims needs it to outlive the process only: nothing is done about a claim before `start`, whose
-     * commit takes both to the disk.
+     * commit takes both to the disk. What comes due within the next `aheadMillis` counts as due.
      */
     readonly claimDue: (
       lasting?: Lasting
@@ -72,7 +78,10 @@ export class FireClaims extends Context.Tag("hermes/schedule/FireClaims")<
     >
     /** When the next thing is due, epoch milliseconds; null when nothing is. */
     readonly nextDue: Effect.Effect<number | null, StateError>
-    /** claimed → running, before any side effect. What somebody else took or ended in the meantime is left out. */
+    /**
+     * claimed → running, before any side effect: those may come from `startedAt` on. What somebody else took or ended in the meantime is left
+     * out.
+     */
     readonly start: (claimed: ReadonlyArray<Claimed>) => Effect.Effect<ReadonlyArray<FireClaim>, StateError>
     /** The check alone, to put before other steps of the same transaction: it fails the whole step when the claim is lost. */
     readonly guard: (claim: FireClaim) => Step<void, ClaimLost>
