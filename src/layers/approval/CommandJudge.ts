@@ -44,13 +44,16 @@ const follow = (file: string): string => {
   }
 }
 
-/** One of the home's secrets, when this real file is it under another name: a hard link is told by no path. */
+/** One of the home's secrets, or its configuration, when this real file is it under another name: a hard link is told by no path. */
 const secretOf = (file: string, home: string): string | null => {
   try {
     const info = statSync(file)
     if (!info.isFile() || info.nlink < 2) return null
     const same = readdirSync(home).find((name) => {
-      const secret = isSecretOfHome(name) ? statSync(path.join(home, name), { throwIfNoEntry: false }) : undefined
+      const secret =
+        isSecretOfHome(name) || name === "config.yaml"
+          ? statSync(path.join(home, name), { throwIfNoEntry: false })
+          : undefined
       return secret?.ino === info.ino && secret.dev === info.dev
     })
     return same === undefined ? null : path.join(home, same)

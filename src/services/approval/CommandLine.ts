@@ -179,6 +179,13 @@ export const judge = (source: string, around: Around): Judged => {
     // What has something to hide is read once more, word by word, whatever its words stand in.
     const forbidden = ForbiddenCommand.scan(clean, around)
     for (const reason of forbidden.reasons) found.push({ verdict: "never", ...reason, command: null })
+    if (ForbiddenCommand.namesConfig(clean, around))
+      found.push({
+        verdict: "never",
+        rule: "agent-secret",
+        text: "the agent's own config.yaml decides what the agent may do",
+        command: null
+      })
   }
   return { found, commands, runs: [...runs] }
 }

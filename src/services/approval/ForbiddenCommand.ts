@@ -72,6 +72,25 @@ const ownerAnswers = (words: ReadonlyArray<string>, cron: boolean): Verdict => {
 const expand = (token: string, around: Surroundings): string =>
   path.resolve(around.workingDirectory, token.replace(/^~(?=\/|$)/, around.homes.person))
 
+const secretNames = [".env", "key", "state.db", "state.db-wal", "search.db", "gateway.lock"]
+
+/** Where one command takes its files from another, a pattern of the home's files that its secrets fit (`$(ls *.db)`). */
+const picked = (text: string, around: Surroundings): string | undefined =>
+  /\$\(|`|\bxargs\b|\s-exec/.test(text)
+    ? text.split(/[\s"'`$()<>|;&=]+/).find((word) => {
+        if (!/[*?[]/.test(word)) return false
+        const file = expand(word, around)
+        if (!isOwn(file, around.homes)) return false
+        const pattern = path
+          .basename(file)
+          .replace(/[.+^${}()|\\]/g, "\\$&")
+          .replaceAll("*", ".*")
+          .replaceAll("?", ".")
+          .replace(/\[[^\]]*\]?/g, ".")
+        return secretNames.some((name) => new RegExp(`^${pattern}$`, "i").test(name))
+      })
+    : undefined
+
 /** Names of a secret of the home: as a path to it, or beside a mention of the home. */
 const touchesSecrets = (text: string, all: ReadonlyArray<string>, around: Surroundings): Verdict => {
   const { agent } = around.homes
@@ -79,12 +98,17 @@ const touchesSecrets = (text: string, all: ReadonlyArray<string>, around: Surrou
   const goesUp = isInside(agent, around.workingDirectory) && /(^|[\s/;&|(])\.\.([\s/;&|)]|$)/.test(text)
   const mentioned =
     goesUp || elsewhere.includes(agent) || all.some((token) => isOwn(expand(token, around), around.homes))
+  const pattern = picked(text, around)
+  if (pattern !== undefined) return never("agent-secret", `${pattern} may be the agent's own secrets or state`)
+  const searched =
+    /\b(?:find|fd|fdfind|locate)\b/.test(text) &&
+    all.some((token) => /^[~/.]/.test(token) && isInside(expand(token, around), agent))
   const moves = /\b(cd|pushd)\b/.test(text)
   const found = all.find((token) => {
     if (!isSecretOfHome(token)) return false
     if (isAgentSecret(expand(token, around), around.homes)) return true
     // `key` alone is also a word: it counts as the file only when the command goes into the home
-    return mentioned && (moves || !/(^|[./])key$/i.test(token))
+    return (mentioned || (searched && !/(^|[./])key$/i.test(token))) && (moves || !/(^|[./])key$/i.test(token))
   })
   if (found !== undefined) return never("agent-secret", `${found} holds the agent's own secrets or state`)
   return /\/proc\/[^\s]*\/(environ|mem)\b/.test(text)
@@ -103,6 +127,29 @@ const callsGateway = (text: string, all: ReadonlyArray<string>, port: number): V
   const alone = all.some((token) => token === String(port))
   const reaches = all.some((token) => networkPrograms.test(path.basename(token)) || localHost.test(token))
   return joined.test(text) || (alone && reaches) ? never("own-port", `port ${port} is the gateway's own`) : allow
+}
+
+/** Does a text name the configuration of the home? What names it beside something to be asked about could change it. */
+export const namesConfig = (command: string, around: Surroundings): boolean => {
+  const text = bare(command, around.homes)
+  const { agent } = around.homes
+  const folder = path.basename(agent)
+  const all = tokens(text)
+  const mentioned =
+    isOwn(around.workingDirectory, around.homes) ||
+    all.some(
+      (token) =>
+        isOwn(expand(token, around), around.homes) || (/hermes/i.test(folder) && token.split("/").includes(folder))
+    )
+  return (
+    mentioned &&
+    all.some((token) => {
+      if (path.basename(token).toLowerCase() !== "config.yaml") return false
+      const file = expand(token, around)
+      // In a program the folder and the name may stand apart.
+      return isOwn(file, around.homes) || /^\/?config\.yaml$/i.test(token) || token.endsWith(`/${folder}/config.yaml`)
+    })
+  )
 }
 
 /** `never` with its reason, or allow: nothing forbidden was found. */

@@ -27,6 +27,7 @@ symlinkSync(path.join(person, "other"), path.join(project, "out"))
 symlinkSync(path.join(agent, ".env"), path.join(project, "innocent.txt"))
 symlinkSync("/nonexistent/place", path.join(project, "dangling"))
 linkSync(path.join(agent, ".env"), path.join(project, "twin"))
+linkSync(path.join(agent, "config.yaml"), path.join(project, "notes"))
 symlinkSync(path.join(person, ".bashrc"), path.join(project, "start"))
 symlinkSync(path.join(person, ".ssh"), path.join(project, "keys"))
 symlinkSync("/etc", path.join(project, "systems"))
@@ -53,6 +54,8 @@ layer(tools)("a command is judged by where its paths really lead", (it) => {
     ["cat < innocent.txt", "never", "agent-secret"],
     ["cp innocent.txt b", "never", "agent-secret"],
     ["cat twin", "never", "agent-secret"],
+    ["cat notes", "allow", null],
+    ["echo x > notes", "never", "agent-secret"],
     ["cat keys/id", "ask", "credentials"],
     ["echo x > keys/id", "ask", "credentials"],
     ["ls keys", "allow", null],
@@ -92,7 +95,7 @@ layer(tools)("a command is judged by where its paths really lead", (it) => {
       expect(yield* judge("grep -r secret ~/.hermes-effect")).toEqual(["never", "agent-secret"])
       expect(yield* judge("tar cz ~/.hermes-effect")).toEqual(["never", "agent-secret"])
       expect(yield* judge("find ~ -name notes -exec cat {} +")).toEqual(["ask", "protected"])
-      expect(yield* judge("find ~ -name .env -exec cat {} +")).toEqual(["ask", "hidden-path"])
+      expect(yield* judge("find ~ -name .env -exec cat {} +")).toEqual(["never", "agent-secret"])
       expect(yield* judge("grep -r secret project", person)).toEqual(["allow", null])
       expect(yield* judge("ls -la", person)).toEqual(["allow", null])
       expect(yield* judge("cat .ssh/id", person)).toEqual(["ask", "credentials"])

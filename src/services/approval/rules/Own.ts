@@ -54,6 +54,8 @@ const answers = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
     typed(invocation).some((text) => /^\s*\/(approve|deny)/im.test(text))
   )
     return nevers("approvals", "answering approvals is for the owner")
+  if (isHermes(invocation) && follows(words, /^setup$/i))
+    return nevers("config", "what `hermes setup` asks for is the owner's to say")
   if (isHermes(invocation) && follows(words, /^unpause$/i))
     return nevers("pause", "what the owner has paused begins again when the owner says so")
   if (!isHermes(invocation)) return none
@@ -176,18 +178,29 @@ const identity = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
 }
 
 const networkPrograms =
-  /^(curl|wget|nc|ncat|netcat|telnet|socat|https?|xh|openssl|python[\d.]*|node|deno|bun|perl|ruby|php|fetch|lwp-request|ssh|websocat|grpcurl|aria2c|iwr|irm|invoke-webrequest|invoke-restmethod|httpie|ab|wrk|hey|lynx|w3m|links|nmap|wscat|autossh|chromium|google-chrome|firefox|open|xdg-open)$/
-const watches = /^(lsof|ss|netstat|fuser|docker|podman|docker-compose|nerdctl)$/
+  /^(curl|wget|nc|ncat|netcat|telnet|socat|https?|xh|openssl|python[\d.]*|node|deno|bun|perl|ruby|php|fetch|lwp-request|ssh|websocat|grpcurl|aria2c|iwr|irm|invoke-webrequest|invoke-restmethod|httpie|ab|wrk|hey|lynx|w3m|links|nmap|wscat|autossh|chromium|google-chrome|firefox|open|xdg-open|ngrok|tailscale|cloudflared|bore|lt|localtunnel)$/
+const watches = /^(lsof|ss|netstat|fuser)$/
+/** What stands in their words is mostly a message or where a container is published; an address of ours is neither. */
+const mentions = /^(git|gh|docker|podman|docker-compose|nerdctl)$/
 const localHost =
   /^(localhost|ip6-localhost|127(\.\d+){0,3}|0(\.0){0,3}|0x7f[0-9a-f]*|017700000001|2130706433|\[?::1\]?|\[?::\]?|::ffff:127.*)$/i
 
+/** A word that is an address as a whole, of this machine and the port. */
+const addresses = (text: string, port: number): boolean => {
+  const [, host = "", given = ""] =
+    /^(?:[a-z][a-z+.-]*:\/\/(?:[^@/\s]*@)?)?([^/\s]*?):0*(\d+)(?:\/\S*)?$/i.exec(text) ?? []
+  return given === String(port) && localHost.test(host.replace(/\.$/, ""))
+}
+
 const port = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
+  if (own.port > 0 && mentions.test(invocation.name) && textsOf(invocation).some((text) => addresses(text, own.port)))
+    return nevers("own-port", `port ${own.port} is the gateway's own`)
   if (own.port === 0 || talks.has(invocation.name)) {
     const target =
       own.port === 0 ? undefined : invocation.opened.find(({ target }) => target !== null && reaches(target, own.port))
     return target === undefined ? none : nevers("own-port", `port ${own.port} is the gateway's own`)
   }
-  if (watches.test(invocation.name)) return none
+  if (watches.test(invocation.name) || mentions.test(invocation.name)) return none
   const texts = [
     ...textsOf(invocation),
     ...(networkPrograms.test(invocation.name) ? invocation.assignments.map(({ value }) => value) : []),
@@ -210,7 +223,11 @@ const port = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
     : none
 }
 
-const reaches = (text: string, port: number): boolean => new RegExp(`[:/,]0*${port}(?![0-9])`).test(text)
+const reaches = (text: string, port: number): boolean =>
+  new RegExp(`[:/,]0*${port}(?![0-9])`).test(text) ||
+  [...Marked.show(text).matchAll(/[:/]\[(\d+)-(\d+)(?::\d+)?\]/g)].some(
+    ([, from, to]) => Number(from) <= port && port <= Number(to)
+  )
 
 export const rules = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => [
   ...identity(invocation, own),

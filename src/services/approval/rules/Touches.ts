@@ -22,7 +22,7 @@ const talks = new Set(
   )
 )
 const writers = new Set(
-  "tee rm unlink rmdir shred truncate touch mkdir vi vim nvim nano emacs ed ex code subl pico micro patch mkfifo mknod srm".split(
+  "tee sponge rm unlink rmdir shred truncate touch mkdir vi vim nvim nano emacs ed ex code subl pico micro mkfifo mknod srm".split(
     " "
   )
 )
@@ -115,7 +115,9 @@ const copy = (invocation: Invocation, deep: boolean): ReadonlyArray<Touch> => {
   return [
     ...sources.flatMap(inside).map(touch(invocation.name === "mv" ? "write" : "read", deep)),
     ...(invocation.name === "mv" ? sources.map(touch("read", true)) : []),
-    ...(into === undefined || into === null ? [] : [into, ...last(into)].map(touch("write")))
+    ...(into === undefined || into === null ? [] : [into, ...last(into)].map(touch("write"))),
+    // What it finds there by names of its own is written as well.
+    ...(into === undefined || into === null || invocation.name !== "rsync" ? [] : [touch("read", true)(into)])
   ]
 }
 
@@ -123,9 +125,11 @@ const searches = (invocation: Invocation, deep: boolean): ReadonlyArray<Touch> =
   const options = optionsOf(textsOf(invocation), FileOptions.valuedOf(invocation.name))
   const given = has(options, "e", "f", "regexp", "file", "expression", "files")
   const operands = given ? options.operands : options.operands.slice(1)
-  const inPlace =
-    /^(sed|gsed|perl|yq)$/.test(invocation.name) &&
-    textsOf(invocation).some((text) => /^(-[a-zA-Z]*i|--in-place|--inplace)/.test(text))
+  const texts = textsOf(invocation)
+  const inPlace = /^[gm]?awk$/.test(invocation.name)
+    ? texts.some((text) => /^(?:-i|--include=)?inplace$/.test(text))
+    : /^(sed|gsed|perl|yq)$/.test(invocation.name) &&
+      texts.some((text) => /^(-[a-zA-Z]*i|--in-place|--inplace)/.test(text))
   const files = options.given.flatMap(([name, value]) =>
     /^(f|file|exclude-from|slurpfile|rawfile)$/.test(name) && value !== null ? [value] : []
   )
@@ -167,11 +171,16 @@ const gitTalks = /^(commit|tag|config|log|push|remote)$/
 
 const gitMakes = /^(rm|mv|clone|init|worktree|bundle|archive|format-patch|checkout-index)$/
 
+/** Commands of git's that write the files of the folder that they run in. */
+const gitChanges = /^(checkout|switch|restore|reset|stash|pull|merge|rebase|cherry-pick|revert|apply|am|clean)$/
+
 const git = (invocation: Invocation): ReadonlyArray<Touch> => {
   const texts = textsOf(invocation)
+  const elsewhere = texts[0] === "-C" ? texts[1] : undefined
   const options = optionsOf(texts, gitMessage)
   const [sub = "", ...operands] = options.operands
   return [
+    ...(texts.some((text) => gitChanges.test(text)) ? [touch("read", true)(elsewhere ?? ".")] : []),
     ...FileOptions.written(texts).map(touch("write")),
     ...texts.flatMap((text) => (text.startsWith("--prefix=") ? [touch("write")(text.slice(9))] : [])),
     ...(gitTalks.test(sub) ? [] : texts.flatMap(inside).map(touch("read"))),
@@ -227,6 +236,11 @@ const named = (invocation: Invocation): ReadonlyArray<Touch> => {
   if (name === "dd")
     return texts.map((text) => touch(text.startsWith("of=") ? "write" : "read")(text.slice(text.indexOf("=") + 1)))
   const { operands } = optionsOf(texts)
+  if (name === "patch") {
+    const { given } = optionsOf(texts, ["d", "directory", "i", "input", "o", "output"])
+    const into = given.find(([option]) => option === "d" || option === "directory")?.[1] ?? "."
+    return [...operands.map(touch("write")), touch("read", true)(into)]
+  }
   if (writers.has(name)) return operands.map(touch("write", name === "rm"))
   if (names.has(name))
     return [

@@ -174,7 +174,9 @@ export class Interpreter {
     const texts = elements.map((element) =>
       Expansion.texts(element, this.#around(null)).map((text) => this.#plain(text))
     )
-    return [texts.map((alternatives) => alternatives[0] ?? "").join(" "), ...texts.flat()]
+    const first = texts.map((alternatives) => alternatives[0] ?? "")
+    // `"${a[*]}"` is one word of them, `"${a[@]}"` is all of them.
+    return [first.join(" "), first.join(Marked.split), ...texts.flat()]
   }
 
   /** A value keeps its letters: `*` in it is a glob again where it is used without quotes. */
@@ -250,7 +252,7 @@ export class Interpreter {
       this.#statement(part, { ...context, stdin })
       this.#directory = before
       mine.forEach((program) => programs.add(program))
-      const text = StaticOutput.of([part], this.#around(context.positional))
+      const text = StaticOutput.of([part], this.#around(context.positional), stdin.text)
       if (index + 1 < parts.length) stdin = { kind: "pipe", text, programs: [...programs] }
     })
     this.#programs = outer

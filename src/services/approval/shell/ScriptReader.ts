@@ -1,5 +1,6 @@
 /** From a tree to the script it stands for. What is not surely understood is said, and read as well as can be. */
 import * as AnsiC from "./AnsiC.js"
+import * as Arithmetic from "./Arithmetic.js"
 import type { Assignment, Piece, ReadScript, Redirect, Script, Statement, Word } from "./Script.js"
 import * as HereDocument from "./HereDocument.js"
 import { accountsForAll, type Parsed, type SyntaxNode, textOf } from "./SyntaxTree.js"
@@ -213,7 +214,12 @@ class Reader {
         return this.substitution(node, quoted)
       case "process_substitution":
         return [{ _tag: "Process", script: this.script(this.within(node)), writes: node.children[0]?.type === ">(" }]
-      case "arithmetic_expansion":
+      case "arithmetic_expansion": {
+        const value = Arithmetic.constant(text)
+        return value === null
+          ? [{ _tag: "Unknown", quoted, scripts: this.scriptsIn(node) }]
+          : [{ _tag: "Text", text: String(value), quoted: true, escaped: false }]
+      }
       case "subscript":
         return [{ _tag: "Unknown", quoted, scripts: this.scriptsIn(node) }]
       case "brace_expression":
@@ -505,7 +511,14 @@ class Reader {
     const quoted =
       (inString && node.type !== "command_substitution") ||
       /^(?:string|heredoc_body|translated_string)$/.test(node.type)
-    for (const child of node.children) this.look(child, quoted)
+    let before: SyntaxNode | null = null
+    for (const child of node.children) {
+      // The grammar cuts a word where a line is joined to the next one; a shell does not.
+      if (before?.named === true && child.named && /^(?:\\\n)+$/.test(this.#source.slice(before.end, child.start)))
+        this.problem("a word goes on in the next line")
+      before = child
+      this.look(child, quoted)
+    }
   }
 }
 
