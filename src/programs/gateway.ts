@@ -13,6 +13,7 @@ import * as Health from "../layers/operation/Health.js"
 import * as Lifecycle from "../layers/operation/Lifecycle.js"
 import * as Readiness from "../layers/operation/Readiness.js"
 import * as TurnLog from "../layers/operation/TurnLog.js"
+import * as Cooldowns from "../layers/sqlite/Cooldowns.js"
 import * as MediaRetention from "../layers/sqlite/MediaRetention.js"
 import * as Retention from "../layers/sqlite/Retention.js"
 import * as Search from "../layers/sqlite/Search.js"
@@ -64,8 +65,10 @@ const health = Layer.unwrapEffect(
 /** What the gateway touches. A test exchanges `foundation` for a database in memory and a scripted model, and `surfaces` for one in memory. */
 export const edges = {
   foundation: Layer.mergeAll(
-    Layer.merge(Route.layer, Route.routes).pipe(Layer.provide(Ids.layer)),
-    state.shared,
+    Layer.merge(Route.layer, Route.routes).pipe(
+      Layer.provide(Layer.merge(Ids.layer, Cooldowns.layer)),
+      Layer.provideMerge(state.shared)
+    ),
     Layer.unwrapEffect(Effect.map(Home, (home) => SearchIndex.layer({ file: home.searchIndex })))
   ),
   surfaces: (options: { readonly pageDirectory: string }) =>

@@ -11,6 +11,7 @@ import * as LogFile from "../layers/node/LogFile.js"
 import * as DirectDesk from "../layers/operation/DirectDesk.js"
 import * as Readiness from "../layers/operation/Readiness.js"
 import * as TurnLog from "../layers/operation/TurnLog.js"
+import * as Cooldowns from "../layers/sqlite/Cooldowns.js"
 import * as OwnerLease from "../layers/sqlite/OwnerLease.js"
 import * as LocalDialogue from "../layers/terminal/LocalDialogue.js"
 import * as StderrLog from "../layers/terminal/StderrLog.js"
@@ -48,7 +49,7 @@ export const local = Layer.mergeAll(LocalDialogue.layer, DirectDesk.layer, TurnL
   Layer.provideMerge(surfaces),
   Layer.provideMerge(agency),
   Layer.provideMerge(search),
-  Layer.provideMerge(Layer.merge(ModelRoute.layer, ModelRoute.routes)),
+  Layer.provideMerge(Layer.merge(ModelRoute.layer, ModelRoute.routes).pipe(Layer.provide(Cooldowns.layer))),
   Layer.provideMerge(Layer.merge(state, gate)),
   Layer.provideMerge(machine)
 )

@@ -1,37 +1,31 @@
-/** Which keys of which backends are left alone for a while, known to every route of the process. */
-import { Clock, Context, Effect, Layer, MutableHashMap, Option, type Redacted } from "effect"
-import type { ModelBackend } from "../../services/operation/Settings.js"
-
-export class Cooldowns extends Context.Tag("hermes/models/Cooldowns")<
-  Cooldowns,
-  {
-    /** What stands for a backend with its key; it holds no secret. */
-    readonly seatOf: (backend: ModelBackend) => string
-    readonly begin: (seat: string, millis: number) => Effect.Effect<void>
-    /** Epoch milliseconds; 0: it may be asked. */
-    readonly until: (seat: string) => Effect.Effect<number>
-  }
->() {}
+/** Cooldowns of this process alone, for routes that no home stands behind. */
+import { Clock, Effect, Layer } from "effect"
+import { type Cooldown, Cooldowns, nameOf } from "../../services/agent/Cooldowns.js"
 
 export const make: Effect.Effect<typeof Cooldowns.Service> = Effect.sync(() => {
-  const numbers = MutableHashMap.empty<Redacted.Redacted, number>()
-  const times = new Map<string, number>()
+  const known = new Map<string, Cooldown>()
 
-  const numberOf = (key: Redacted.Redacted): number =>
-    Option.getOrElse(MutableHashMap.get(numbers, key), () => {
-      const number = MutableHashMap.size(numbers) + 1
-      MutableHashMap.set(numbers, key, number)
-      return number
-    })
+  const now = Effect.map(Clock.currentTimeMillis, (at) => {
+    for (const [name, { until }] of known) if (until <= at) known.delete(name)
+    return at
+  })
 
-  return {
-    seatOf: ({ apiKey, baseUrl, model, provider }) =>
-      JSON.stringify([provider, model, baseUrl, apiKey === null ? 0 : numberOf(apiKey)]),
-    begin: (seat, millis) =>
-      Effect.map(Clock.currentTimeMillis, (now) => void times.set(seat, Math.max(times.get(seat) ?? 0, now + millis))),
-    until: (seat) => Effect.sync(() => times.get(seat) ?? 0)
-  }
+  return Cooldowns.of({
+    begin: (seat, millis, reason) =>
+      Effect.map(now, (since) => {
+        const until = since + millis
+        if ((known.get(nameOf(seat))?.until ?? 0) < until) known.set(nameOf(seat), { seat, since, until, reason })
+      }),
+    current: Effect.map(now, () => new Map([...known].map(([name, { until }]) => [name, until]))),
+    list: Effect.map(now, () => [...known.values()]),
+    lift: (is) =>
+      Effect.map(now, () => {
+        const lifted = [...known].filter(([, { seat }]) => is(seat))
+        for (const [name] of lifted) known.delete(name)
+        return lifted.length
+      })
+  })
 })
 
-/** Forgotten at the end of the process: the next one asks again and learns it anew. */
-export const layer: Layer.Layer<Cooldowns> = Layer.effect(Cooldowns, make)
+/** Forgotten at the end of the process. */
+export const layerMemory: Layer.Layer<Cooldowns> = Layer.effect(Cooldowns, make)

@@ -4,6 +4,7 @@
  * calls of one turn stay with the seat that took over.
  */
 import { Chunk, Clock, Effect, Layer, Option, Random, Ref, Stream } from "effect"
+import { Cooldowns, nameOf, type Seat as SeatName } from "../../services/agent/Cooldowns.js"
 import { backoffMillis, cooldownMillis, verdict } from "../../services/agent/ModelEvidence.js"
 import {
   type Hear,
@@ -19,9 +20,10 @@ import {
 import { ModelRoutes } from "../../services/agent/ModelRoutes.js"
 import { type ModelBackend, Settings } from "../../services/operation/Settings.js"
 import * as Backend from "./Backend.js"
-import * as Cooldowns from "./Cooldowns.js"
+import * as OwnCooldowns from "./Cooldowns.js"
 import { sizeOf } from "./Failure.js"
 import { type ModelLimits, standard } from "./Limits.js"
+import { seatOf } from "./Seats.js"
 
 /** So long is the configured backend left alone once nobody in its chain has answered. */
 const exhaustedMillis = 60_000
@@ -38,7 +40,7 @@ const isPassing = (failures: ReadonlyArray<ModelError>): boolean =>
 interface Seat {
   readonly service: ModelBackendService
   /** By which its cooldown is known. */
-  readonly id: string
+  readonly name: SeatName
   /** Where its backend is in the chain: seats of one link differ in their key only. */
   readonly link: number
 }
@@ -87,9 +89,9 @@ export interface RouteOptions {
   /** How often the whole chain is gone through again after an outage that passes; none when left out. */
   readonly recoveryCycles?: number
   /** Known to other routes too; a route has its own where none are given. */
-  readonly cooldowns?: typeof Cooldowns.Cooldowns.Service
+  readonly cooldowns?: typeof Cooldowns.Service
   /** What a service's cooldown is known by. */
-  readonly seatOf?: (service: ModelBackendService) => string | undefined
+  readonly seatOf?: (service: ModelBackendService) => SeatName | undefined
   /** Fallbacks that could not be asked, in words for the person who finds nobody answering. */
   readonly skipped?: ReadonlyArray<string>
 }
@@ -103,12 +105,12 @@ export const make = (
   options: RouteOptions
 ): Effect.Effect<typeof ModelRoute.Service> =>
   Effect.gen(function* () {
-    const cooldowns = options.cooldowns ?? (yield* Cooldowns.make)
+    const cooldowns = options.cooldowns ?? (yield* OwnCooldowns.make)
     const trouble = yield* Ref.make<ModelTrouble | null>(null)
     const seats = [primary, ...fallbacks].flatMap((link, at) =>
       (isOne(link) ? [link] : link).map((service, key): Seat => ({
         service,
-        id: options.seatOf?.(service) ?? `${at}.${key}`,
+        name: options.seatOf?.(service) ?? { ...service.name, baseUrl: null, credential: `${at}.${key}` },
         link: at
       }))
     )
@@ -117,8 +119,10 @@ export const make = (
     const at = (index: number): Seat => seats[index] ?? first
     const isAlone = (seat: Seat): boolean => seats.filter(({ link }) => link === seat.link).length === 1
 
+    const names = seats.map(({ name }) => nameOf(name))
+    /** Of each seat, how long it is left alone yet. */
     const cooling: Effect.Effect<ReadonlyArray<number>> = Effect.flatMap(Clock.currentTimeMillis, (now) =>
-      Effect.forEach(seats, ({ id }) => Effect.map(cooldowns.until(id), (until) => Math.max(0, until - now)))
+      Effect.map(cooldowns.current, (until) => names.map((name) => Math.max(0, (until.get(name) ?? 0) - now)))
     )
 
     /** The first seat that may be asked; where none may, the one whose time comes first. */
@@ -153,7 +157,7 @@ export const make = (
         const seat = at(attempt.index)
         const { retry, triesBeforeFallback } = verdict(error.reason)
         const cooldown = cooldownMillis(error, isAlone(seat))
-        if (cooldown > 0) yield* cooldowns.begin(seat.id, cooldown)
+        if (cooldown > 0) yield* cooldowns.begin(seat.name, cooldown, error.reason)
         const next = yield* successor(attempt, error)
         const tries = attempt.retries + 1
         const wait = backoffMillis(error, attempt.retries, yield* Random.next)
@@ -183,7 +187,8 @@ export const make = (
             failures: [...attempt.failures, error]
           })
         }
-        if (seats.length > 1 && triesBeforeFallback !== null) yield* cooldowns.begin(first.id, exhaustedMillis)
+        if (seats.length > 1 && triesBeforeFallback !== null)
+          yield* cooldowns.begin(first.name, exhaustedMillis, "exhausted")
         return Option.none()
       })
 
@@ -323,12 +328,12 @@ const over = (
   fallbacks: ReadonlyArray<ModelBackend>
 ) =>
   Effect.gen(function* () {
-    const cooldowns = yield* Cooldowns.Cooldowns
-    const seats = new Map<ModelBackendService, string>()
+    const cooldowns = yield* Cooldowns
+    const seats = new Map<ModelBackendService, SeatName>()
     const link = (backend: ModelBackend) =>
       Effect.forEach(Backend.withEachKey(backend), (model) =>
         Effect.tap(Backend.make({ backend: model, limits, timezone: settings.timezone }), (service) =>
-          Effect.sync(() => void seats.set(service, cooldowns.seatOf(model)))
+          Effect.sync(() => void seats.set(service, seatOf(model)))
         )
       )
     const usable: Array<ModelBackend> = []
@@ -355,24 +360,23 @@ const fromSettings = (limits: ModelLimits) =>
   Effect.flatMap(Settings, (settings) => over(limits, settings, settings.model, settings.fallbacks))
 
 /** The model of the settings, under other limits than the standard ones. */
-export const layerWith = (limits: ModelLimits): Layer.Layer<ModelRoute, never, Settings | Backend.BackendNeeds> =>
-  Layer.provide(Layer.effect(ModelRoute, fromSettings(limits)), Cooldowns.layer)
+export const layerWith = (
+  limits: ModelLimits
+): Layer.Layer<ModelRoute, never, Settings | Cooldowns | Backend.BackendNeeds> =>
+  Layer.effect(ModelRoute, fromSettings(limits))
 
 /** The model of the settings. */
-export const layer: Layer.Layer<ModelRoute, never, Settings | Backend.BackendNeeds> = layerWith(standard)
+export const layer = layerWith(standard)
 
 /** Routes over any backends, for what is pinned to one. */
-export const routes: Layer.Layer<ModelRoutes, never, Settings | Backend.BackendNeeds> = Layer.provide(
-  Layer.effect(
-    ModelRoutes,
-    Effect.gen(function* () {
-      const settings = yield* Settings
-      const context = yield* Effect.context<Backend.BackendNeeds | Cooldowns.Cooldowns>()
-      return ModelRoutes.of({
-        over: (primary, fallbacks) => Effect.provide(over(standard, settings, primary, fallbacks), context),
-        missing: Backend.missing
-      })
+export const routes: Layer.Layer<ModelRoutes, never, Settings | Cooldowns | Backend.BackendNeeds> = Layer.effect(
+  ModelRoutes,
+  Effect.gen(function* () {
+    const settings = yield* Settings
+    const context = yield* Effect.context<Backend.BackendNeeds | Cooldowns>()
+    return ModelRoutes.of({
+      over: (primary, fallbacks) => Effect.provide(over(standard, settings, primary, fallbacks), context),
+      missing: Backend.missing
     })
-  ),
-  Cooldowns.layer
+  })
 )

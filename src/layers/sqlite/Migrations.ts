@@ -16,6 +16,7 @@ import { clarifications } from "./migrations/0041_clarifications.js"
 import { todos } from "./migrations/0040_todos.js"
 import { processes } from "./migrations/0045_processes.js"
 import { internalEvents } from "./migrations/0050_internal_events.js"
+import { cooldowns } from "./migrations/0057_cooldowns.js"
 import { modelChoices } from "./migrations/0056_model_choices.js"
 import { usageDays } from "./migrations/0055_usage_days.js"
 import { waitingDeliveries } from "./migrations/0070_waiting_deliveries.js"
@@ -39,6 +40,7 @@ const migrations = {
   "0050_internal_events": internalEvents,
   "0055_usage_days": usageDays,
   "0056_model_choices": modelChoices,
+  "0057_cooldowns": cooldowns,
   "0070_waiting_deliveries": waitingDeliveries,
   "0090_live_messages": liveMessages
 }

@@ -10,6 +10,7 @@ import * as MediaFiles from "../../layers/delivery/MediaFiles.js"
 import * as Notifier from "../../layers/delivery/Notifier.js"
 import * as Redactor from "../../layers/delivery/Redactor.js"
 import * as TargetResolver from "../../layers/delivery/TargetResolver.js"
+import * as Cooldowns from "../../layers/sqlite/Cooldowns.js"
 import * as ModelRoute from "../../layers/models/Route.js"
 import * as Ids from "../../layers/node/Ids.js"
 import * as Activity from "../../layers/operation/Activity.js"
@@ -25,7 +26,7 @@ import { settled } from "./settled.js"
 export const direct = DirectDesk.layer.pipe(
   Layer.provide(search),
   Layer.provide(jobs),
-  Layer.provide(Layer.merge(ModelRoute.layer, Spending.layer)),
+  Layer.provide(Layer.merge(ModelRoute.layer.pipe(Layer.provide(Cooldowns.layer)), Spending.layer)),
   Layer.provide(Layer.mergeAll(Approvals.layer, TargetResolver.layer, Explain.layer)),
   Layer.provide(Notifier.layer),
   Layer.provide(surfaces),

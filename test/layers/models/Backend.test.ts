@@ -4,6 +4,7 @@ import { Effect, Layer } from "effect"
 import { rolldown } from "rolldown"
 import * as Backend from "../../../src/layers/models/Backend.js"
 import { standard } from "../../../src/layers/models/Limits.js"
+import * as Cooldowns from "../../../src/layers/models/Cooldowns.js"
 import * as Route from "../../../src/layers/models/Route.js"
 import { ModelRoute } from "../../../src/services/agent/ModelRoute.js"
 import { type ModelBackend, Settings } from "../../../src/services/operation/Settings.js"
@@ -11,7 +12,7 @@ import * as Server from "../../../src/testing/ModelServer.js"
 import * as Testing from "../../../src/testing/Settings.js"
 import { ask, backendOf, collect, edges, finishOf, secret, textOf } from "./fixture.js"
 
-const needs = Layer.merge(edges, NodeFileSystem.layer)
+const needs = Layer.mergeAll(edges, NodeFileSystem.layer, Cooldowns.layerMemory)
 
 const settings = (model: ModelBackend, fallbacks: ReadonlyArray<ModelBackend> = []) =>
   Testing.settings("/nowhere", { model, fallbacks, agent: { apiMaxRetries: 0 } })
