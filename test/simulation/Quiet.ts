@@ -18,18 +18,26 @@ const isBusy = (): boolean => process.getActiveResourcesInfo().some((name) => bu
 
 /** As many turns of the event loop in a row must bring nothing new. */
 const still = 3
-/** A second and more, when something hangs. */
-const most = 20_000
+/** Turns made for what is under way; what takes longer, such as a process, is waited for by the millisecond. */
+const keen = 100
+const moment = Effect.async<void>((resume) => {
+  setTimeout(() => resume(Effect.void), 1)
+})
+/** Seconds, when something hangs. */
+const most = 4_000
 
 /** Until nothing happens any more at this instant. `passed` counts what does. */
 export const settle = (passed: () => number): Effect.Effect<void> =>
   Effect.gen(function* () {
     let seen = passed()
     let quiet = 0
+    let busily = 0
     for (let count = 0; quiet < still && count < most; count++) {
-      yield* turn
+      yield* busily < keen ? turn : moment
       const now = passed()
-      quiet = now === seen && !isBusy() ? quiet + 1 : 0
+      const under = isBusy()
+      busily = under ? busily + 1 : 0
+      quiet = now === seen && !under ? quiet + 1 : 0
       seen = now
     }
   })

@@ -177,7 +177,9 @@ export class World {
         fibers,
         logger: this.options.logger ?? Logger.none
       })
-      const runtime = yield* Layer.toRuntime(layer).pipe(Scope.extend(scope), Effect.orDie)
+      // In a fiber of its own: the life's clock, chance and supervisor are refs, and would stay with the one who tells.
+      const building = yield* Effect.forkDaemon(Scope.extend(Layer.toRuntime(layer), scope))
+      const runtime = yield* Effect.orDie(Effect.flatten(Fiber.await(building)))
       this.life = {
         number: this.lives,
         file,

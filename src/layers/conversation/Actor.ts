@@ -385,7 +385,9 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
       Effect.gen(function* () {
         // What nobody said is no command, answers no question and neither interrupts nor steers (gateway.md 3.4).
         if (entry.event.internal !== null) {
-          pending.push(entry)
+          // Behind whatever is deferred already.
+          const waiting = running?.spoken === true ? deferred : pending
+          waiting.push(entry)
           return yield* next
         }
         const parsed = SlashCommand.parse(entry.event.text)

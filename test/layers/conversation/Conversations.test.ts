@@ -207,6 +207,47 @@ describe("a conversation", () => {
     })
   )
 
+  it.scopedLive("answers what came during its last words before the report of a helper that came later", () =>
+    Effect.gen(function* () {
+      const gate = yield* gated
+      const helper = { name: "delegate_task", arguments: { goal: "aside", background: true } }
+      yield* Effect.gen(function* () {
+        yield* say("go")
+        yield* gate.waits("aside")
+        yield* heard("at work")
+        yield* (yield* only).fail({ error: null, delayMillis: 300, on: "send" })
+        yield* say("one")
+        yield* gate.answer("one", "slowly heard")
+        yield* heard("slowly heard")
+        yield* say("two")
+        yield* gate.answer("two", "second")
+        yield* gate.answer("aside", "the helper is done")
+        yield* eventStates("answered", "answered", "answered", "answered")
+        const begun = yield* rows(
+          "SELECT text FROM messages JOIN turns ON turns.id = turn_id WHERE role = 'user' AND depth = 0 ORDER BY messages.id"
+        )
+        expect(begun.map(({ text }) => String(text).split("\n")[0])).toEqual([
+          "go",
+          "one",
+          "two",
+          "[Internal event: work in the background has ended.]"
+        ])
+      }).pipe(
+        Effect.provide(
+          Testing.gateway({
+            model: (request) => {
+              const acted = request.messages.at(-1)?._tag === "tool"
+              if (acted) return Testing.say("at work")
+              const asked = lastUser(request)
+              if (asked === "go") return Testing.calls([helper])
+              return asked.startsWith("[Internal") ? Testing.say("it is done") : gate.model(request)
+            }
+          })
+        )
+      )
+    })
+  )
+
   it.scopedLive("takes two messages at once: both are read, the second is answered, and the conversation goes on", () =>
     Effect.gen(function* () {
       const adapter = yield* only
