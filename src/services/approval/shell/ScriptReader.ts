@@ -106,7 +106,8 @@ class Reader {
     let at = from
     for (const child of node.children) {
       if (!child.named || child.type === "string_content" || child.type === "heredoc_content") continue
-      literal(at, child.start)
+      // In a string the grammar takes the blanks before an expansion for a part of it.
+      literal(at, child.start + (/^\s+(?=[$`])/.exec(this.text(child))?.[0].length ?? 0))
       pieces.push(...this.pieces(child, true))
       at = child.end
     }
@@ -115,7 +116,7 @@ class Reader {
   }
 
   expansion(node: SyntaxNode, quoted: boolean): ReadonlyArray<Piece> {
-    const inner = node.children.filter((child) => !["$", "${", "}"].includes(child.type))
+    const inner = node.children.filter((child) => !["$", "${", "}"].includes(child.type.trim()))
     const [first, second, ...more] = inner
     const scripts = this.scriptsIn(node)
     const unknown: ReadonlyArray<Piece> = [{ _tag: "Unknown", quoted, scripts }]
@@ -150,11 +151,11 @@ class Reader {
   }
 
   within(node: SyntaxNode): ReadonlyArray<SyntaxNode> {
-    return node.children.filter((child) => !["$(", "`", ")", "<(", ">("].includes(child.type))
+    return node.children.filter((child) => !["$(", "`", ")", "<(", ">("].includes(child.type.trim()))
   }
 
   substitution(node: SyntaxNode, quoted: boolean): ReadonlyArray<Piece> {
-    if (node.children[0]?.type === "`" && this.text(node).includes("\\"))
+    if (node.children[0]?.type.trim() === "`" && this.text(node).includes("\\"))
       this.problem("has a backslash between backticks")
     const inner = this.within(node)
     const redirects = inner.filter((child) => child.type === "file_redirect")
@@ -215,7 +216,7 @@ class Reader {
       case "process_substitution":
         return [{ _tag: "Process", script: this.script(this.within(node)), writes: node.children[0]?.type === ">(" }]
       case "arithmetic_expansion": {
-        const value = Arithmetic.constant(text)
+        const value = Arithmetic.constant(text.trim())
         return value === null
           ? [{ _tag: "Unknown", quoted, scripts: this.scriptsIn(node) }]
           : [{ _tag: "Text", text: String(value), quoted: true, escaped: false }]
