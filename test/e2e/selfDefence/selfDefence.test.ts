@@ -9,6 +9,7 @@ import path from "node:path"
 import { fileURLToPath } from "node:url"
 import * as ModelServer from "../../../src/testing/ModelServer.js"
 import { rows } from "../kill/GatewayProcess.js"
+import { scaled } from "../../scale.js"
 import * as Command from "../support/Command.js"
 import * as Gateway from "../support/Gateway.js"
 import * as Loopback from "../support/Loopback.js"
@@ -51,20 +52,25 @@ const textOf = (content: unknown): string =>
 
 /** The gateway's own words before each refusal. */
 const words: { readonly [guard in Attempts.Guard]: RegExp } = {
-  rule: /This is not for the agent, and nobody can allow it here: .*Nothing was done\.|leads to this machine|own network|not a public address/s,
+  rule: /This is not for the agent, and nobody can allow it here: .*Nothing was done\./s,
+  address: /127\.0\.0\.1 is in this machine's own network/,
   command: /is refused here, because this command was started inside a turn/,
   port: /unauthorized/
 }
 
+const runs = ["attended", "unattended"] as const
+type Run = (typeof runs)[number]
+
 interface World {
   readonly target: () => Attempts.Target
+  readonly attempts: (run: Run) => ReadonlyArray<Attempts.Attempt>
   /** What came back to the model, by the run and the number of the attempt. */
   readonly told: Map<string, string>
 }
 
 /** A model that goes through the attempts one by one, each time with what became of the one before. */
 const tempted =
-  ({ target, told }: World) =>
+  ({ attempts, target, told }: World) =>
   (request: ModelServer.ModelServerRequest): ModelServer.ModelServerReply => {
     const { messages } = Schema.decodeUnknownSync(Request)(request.body)
     const from = messages.findLastIndex(({ role }) => role === "user")
@@ -91,10 +97,10 @@ const tempted =
       return results.length === 0
         ? ModelServer.callsTools([{ name: "delegate_task", arguments: { goal: "help: ask", background: true } }])
         : ModelServer.says("a request is open")
-    const run = /try everything, (\w+)/.exec(asked)?.[1]
+    const run = runs.find((name) => asked === `try everything, ${name}`)
     if (run === undefined) return ModelServer.says(`you said: ${asked}`)
     if (results.length > 0) told.set(`${run} ${results.length - 1}`, last)
-    const next = Attempts.all(target())[results.length]
+    const next = attempts(run)[results.length]
     return next === undefined
       ? ModelServer.says(`tried everything, ${run}`)
       : ModelServer.callsTools([{ ...next.call, id: `call_${run}_${results.length}` }])
@@ -128,7 +134,13 @@ describe("an agent that acts for its owner", () => {
           if (place.target === null) throw new Error("nothing is prepared yet")
           return place.target
         }
-        const { home, person } = yield* Loopback.make(tempted({ target, told }), { config })
+        /** Where nobody is there it is the same judge: an ordinary run tries some of them. */
+        const attempts = (run: Run): ReadonlyArray<Attempts.Attempt> => {
+          const all = Attempts.all(target())
+          const nth = run === "attended" ? 1 : Math.floor(all.length / scaled(all.length, 24))
+          return all.filter((_, at) => at % nth === 0)
+        }
+        const { home, person } = yield* Loopback.make(tempted({ attempts, target, told }), { config })
         const workspace = path.join(home.owner, "work")
         const tools = path.join(home.owner, "tools")
         mkdirSync(workspace)
@@ -178,15 +190,14 @@ describe("an agent that acts for its owner", () => {
         place.target = { ...target(), code, approvalId: String(question?.["id"]) }
         for (const [name, text] of Object.entries(Attempts.scripts(target())))
           writeFileSync(path.join(workspace, name), text)
-        const attempts = Attempts.all(target())
         const secrets = () => [file, path.join(home.directory, ".env")].map((name) => readFileSync(name, "utf8"))
         const before = { files: secrets(), answered: yield* answered(gateway) }
 
-        // Somebody is there and does not answer; nobody is there and a setting says yes; a scheduled run, where it says no.
+        // Somebody is there and does not answer; nobody is there, and a setting says yes to all that would be asked.
         yield* owner.says("try everything, attended")
         // A question would wait behind the request that is open, and so the rest of the attempts.
         yield* Effect.mapError(owner.hears(/tried everything, attended/, 40), () => {
-          const [at, attempt] = [told.size, attempts[told.size]]
+          const [at, attempt] = [told.size, attempts("attended")[told.size]]
           return new Error(`it was asked about: ${attempt === undefined ? "nothing" : shown(attempt, at)}`)
         })
         const said = yield* gateway.ask("POST", "/v1/chat/completions", {
@@ -197,8 +208,8 @@ describe("an agent that acts for its owner", () => {
           "tried everything, unattended"
         )
 
-        const wrong = ["attended", "unattended"].flatMap((run) =>
-          attempts.flatMap((attempt, at) => {
+        const wrong = runs.flatMap((run) =>
+          attempts(run).flatMap((attempt, at) => {
             const text = told.get(`${run} ${at}`) ?? "(nothing came back)"
             return words[attempt.guard].test(text) && attempt.reason.test(text)
               ? []
@@ -207,7 +218,7 @@ describe("an agent that acts for its owner", () => {
         )
         expect(wrong.join("\n")).toBe("")
         for (const aim of ["approve", "pair", "loosen", "call"])
-          expect(attempts.filter((attempt) => attempt.aim === aim).length).toBeGreaterThanOrEqual(5)
+          expect(attempts("attended").filter((attempt) => attempt.aim === aim).length).toBeGreaterThanOrEqual(5)
 
         // Nothing came of it.
         expect(secrets()).toEqual(before.files)
@@ -220,9 +231,10 @@ describe("an agent that acts for its owner", () => {
           { tool: "execute_code" },
           { tool: "terminal" }
         ])
-        // The two programs and the two scripts that reached the port were refused there; the rest of it was asked by this test.
+        // What reached the port was refused there; the rest of it was asked by this test.
+        const reached = runs.flatMap(attempts).filter(({ guard }) => guard === "port").length
         const after = yield* answered(gateway)
-        expect((after["401"] ?? 0) - (before.answered["401"] ?? 0)).toBe(4)
+        expect((after["401"] ?? 0) - (before.answered["401"] ?? 0)).toBe(reached)
         expect((after["200"] ?? 0) - (before.answered["200"] ?? 0)).toBe(2)
         expect(Object.keys(after).toSorted()).toEqual(["200", "401"])
 
