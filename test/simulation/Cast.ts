@@ -40,3 +40,10 @@ export const personOf = (chat: Chat, n: number): Person => {
   if (found === undefined) throw new Error("nobody is in that chat")
   return found
 }
+
+/** One conversation for everybody in it: a thread. Elsewhere each person has their own. */
+export const isShared = ({ place }: Chat): boolean => place.threadId !== null
+
+/** Somebody who is not of the cast, where somebody else can be. */
+export const strangerOn = (chat: Chat): Person =>
+  chat.place.chatType === "dm" ? personOf(chat, 0) : profiles[chat.platform].person(9)

@@ -2,24 +2,12 @@
 import { Effect } from "effect"
 import * as Field from "../../src/fibers/Field.js"
 import { type Chat, chatOf } from "./Cast.js"
-import * as Model from "./Model.js"
 import { numbersIn } from "./Model.js"
+import * as Occurrences from "./Occurrences.js"
+import * as Permission from "./Permission.js"
+import { each, type Wrong } from "./Wrong.js"
 import type { Order, Telling } from "./Telling.js"
 import type { Act, World } from "./World.js"
-
-type Wrong = ReadonlyArray<string>
-
-const grouped = <A, K>(all: ReadonlyArray<A>, key: (one: A) => K): ReadonlyMap<K, ReadonlyArray<A>> => {
-  const groups = new Map<K, Array<A>>()
-  for (const one of all) groups.set(key(one), [...(groups.get(key(one)) ?? []), one])
-  return groups
-}
-
-const each = <A>(all: Iterable<A>, wrong: (one: A) => string | null): Wrong =>
-  [...all].flatMap((one) => {
-    const found = wrong(one)
-    return found === null ? [] : [found]
-  })
 
 /** In that chat, and in its thread where it is one. */
 const standsIn = ({ place, platform }: Chat, act: Act): boolean =>
@@ -41,7 +29,7 @@ const identity = (orders: ReadonlyMap<number, Order>, acts: ReadonlyArray<Act>):
       if (!mayStand(order, act))
         return `delivery: what #${number} of ${order.chat.place.chatId} said went to ${act.platform} ${act.address.chatId}: ${act.text.slice(0, 60)}`
       const user = Field.valueOrNull(act.facts.identity.userId)
-      if (user !== null && user !== order.userId)
+      if (user !== null && !order.askers.has(user))
         return `identity: #${number} of ${order.userId} was sent as ${user}: ${act.text.slice(0, 60)}`
       const isRun = act.text.includes(`job of #${number}`)
       if (user !== null && isRun) return `identity: the job of #${number} was sent as its live user ${user}`
@@ -72,6 +60,16 @@ const chatIn = (origin: string): string =>
   JSON.stringify([...origin.matchAll(/"(?:platform|chatId|threadId)":(?:"[^"]*"|null)/g)].map(([text]) => text))
 
 const cronIn = (marker: string): string => JSON.stringify(JSON.parse(marker))
+
+const isMarked = ({ marker }: TurnRow): boolean => marker.includes('"Cron"')
+
+/** What nobody said is a run of a job and marked as one; what somebody said is not. */
+const marked = (turns: ReadonlyArray<TurnRow>): Wrong =>
+  each(turns, (turn) =>
+    turn.parent !== null || isMarked(turn) === (turn.inbox === null)
+      ? null
+      : `marker: ${turn.id} ${isMarked(turn) ? "was asked for by a person and is marked" : "is a run and is not marked"}`
+  )
 
 /** Marker and origin of a helper are its parent's; nothing loses its marker on the way down. */
 const descent = (turns: ReadonlyArray<TurnRow>): Wrong => {
@@ -111,11 +109,11 @@ const authors = (telling: Telling, turns: ReadonlyArray<TurnRow>, told: Readonly
   const byId = new Map(turns.map((turn) => [turn.id, turn]))
   return each(told, ({ text, turn: id }) => {
     const turn = id === null ? undefined : byId.get(id)
-    if (turn === undefined || cronIn(turn.marker).includes('"Cron"') || turn.depth > 0) return null
+    if (turn === undefined || isMarked(turn) || turn.depth > 0) return null
     const [number] = numbersIn(text)
     const order = number === undefined ? undefined : telling.orders.get(number)
     if (order === undefined) return null
-    return turn.identity.includes(`"${order.userId}"`)
+    return [...order.askers].some((asker) => turn.identity.includes(`"${asker}"`))
       ? null
       : `identity: #${number} of ${order.userId} ran in a turn of somebody else`
   })
@@ -173,81 +171,6 @@ const postings = (rows: ReadonlyArray<DeliveryRow>, acts: ReadonlyArray<Act>): W
   ]
 }
 
-interface OccurrenceRow {
-  readonly job: number
-  readonly name: string
-  readonly at: number
-  readonly last: number
-  readonly count: number
-  readonly state: string
-}
-
-/** Every instant that the schedule asked for is in exactly one row, and of those that were to run no more than three did. */
-const accounted = (orders: ReadonlyMap<number, Order>, rows: ReadonlyArray<OccurrenceRow>): Wrong =>
-  [...grouped(rows, ({ job }) => job).values()].flatMap((all) => {
-    const planned = all.filter(({ count }) => count > 0).sort((one, other) => one.at - other.at)
-    const [first] = planned
-    const last = planned.at(-1)
-    const order = first === undefined ? undefined : orders.get(Number(first.name.replace(/\D/g, "")))
-    if (first === undefined || last === undefined || order === undefined) return []
-    const interval = Model.everyMinutes(order.argument) * 60_000
-    const asked = (last.last - first.at) / interval + 1
-    const counted = planned.reduce((sum, { count }) => sum + count, 0)
-    const ran = planned.filter(({ state }) => state !== "missed" && state !== "skipped").length
-    return [
-      ...(asked === counted
-        ? []
-        : [`occurrences: ${first.name} was asked for ${asked} times and has ${counted} in its books`]),
-      ...(ran <= 3 ? [] : [`occurrences: ${first.name} ran ${ran} times of 3`]),
-      ...each(planned.keys(), (index) => {
-        const [before, one] = [planned[index - 1], planned[index]]
-        return before !== undefined && one !== undefined && one.at <= before.last
-          ? `occurrences: ${first.name} has the same instant twice`
-          : null
-      })
-    ]
-  })
-
-/** A run is one turn: what was begun is never begun again. */
-const runs = (turns: ReadonlyArray<TurnRow>): Wrong =>
-  each(
-    grouped(
-      turns.filter(({ depth, marker }) => depth === 0 && marker.includes('"Cron"')),
-      ({ marker }) => marker
-    ),
-    ([marker, all]) => (all.length === 1 ? null : `occurrences: the run ${marker} was begun ${all.length} times`)
-  )
-
-interface ApprovalRow {
-  readonly id: string
-  readonly key: string
-  readonly turn: string
-  readonly call: string
-  readonly state: string
-  readonly by: string | null
-  readonly callState: string | null
-}
-
-interface RanRow {
-  readonly id: number
-  readonly turn: string
-  readonly call: string
-}
-
-/** Nothing gated runs without a yes, and the yes came from the conversation that was asked. */
-const approvals = (telling: Telling, rows: ReadonlyArray<ApprovalRow>, ran: ReadonlyArray<RanRow>): Wrong => [
-  ...each(ran, ({ call, id, turn }) =>
-    rows.some((row) => row.turn === turn && row.call === call && row.state === "approved")
-      ? null
-      : `approval: the command of message ${id} ran and nobody had allowed it`
-  ),
-  ...each(telling.pressed, (pressed) => {
-    const row = rows.find(({ id }) => id === pressed.approvalId)
-    if (row === undefined || pressed.key === null) return null
-    return row.key === pressed.key ? null : `approval: ${row.id} of ${row.key} was answered from ${pressed.key}`
-  })
-]
-
 const queries = {
   turns: `SELECT id, parent_id AS parent, identity, marker, origin, depth, inbox_id AS inbox, state FROM turns`,
   told: `SELECT messages.id, messages.session_id AS session, turn_id AS turn, text, sessions.user_id AS user
@@ -257,14 +180,7 @@ const queries = {
     CASE WHEN event ->> '$.internal' IS NULL THEN event ->> '$.messageId' END AS message, chat_id AS chat, state, turn_id AS turn, event
     FROM inbound_events ORDER BY sequence`,
   deliveries: `SELECT id, cause_kind AS kind, cause_id AS cause, platform, chat_id AS chat, part, state, platform_message_id AS messageId,
-    reason, resend_of AS resendOf, text, attempts FROM deliveries`,
-  approvals: `SELECT approvals.id, session_key AS key, approvals.turn_id AS turn, approvals.call_id AS call, approvals.state,
-    answered_by AS "by", tool_calls.state AS callState FROM approvals
-    LEFT JOIN tool_calls ON tool_calls.turn_id = approvals.turn_id AND tool_calls.call_id = approvals.call_id`,
-  occurrences: `SELECT job, name, at, coalesce(last_at, at) AS last, count, occurrences.state
-    FROM occurrences JOIN jobs ON jobs.number = job`,
-  ran: `SELECT messages.id, turn_id AS turn, tool_call_id AS call FROM messages
-    WHERE role = 'tool' AND tool_name = 'terminal' AND outcome = 'ok'`
+    reason, resend_of AS resendOf, text, attempts FROM deliveries`
 }
 
 /** Holds after each step. */
@@ -276,10 +192,11 @@ export const always = (telling: Telling): Effect.Effect<Wrong> =>
     const told = yield* world.rows<ToldRow>(queries.told)
     return [
       ...identity(telling.orders, acts),
+      ...marked(turns),
       ...descent(turns),
       ...authors(telling, turns, told),
-      ...runs(turns),
-      ...approvals(telling, yield* world.rows<ApprovalRow>(queries.approvals), yield* world.rows<RanRow>(queries.ran))
+      ...Occurrences.runs(turns),
+      ...(yield* Permission.given(telling))
     ]
   })
 
@@ -345,11 +262,10 @@ export const inTheEnd = (telling: Telling): Effect.Effect<Wrong> =>
     const deliveries = yield* world.rows<DeliveryRow>(queries.deliveries)
     const events = yield* world.rows<EventRow>(queries.events)
     const told = yield* world.rows<ToldRow>(queries.told)
-    const occurrences = yield* world.rows<OccurrenceRow>(queries.occurrences)
     return [
       ...accounts(deliveries),
       ...postings(deliveries, acts),
       ...answered(telling, events, told),
-      ...accounted(telling.orders, occurrences)
+      ...(yield* Occurrences.accounted(telling))
     ]
   })

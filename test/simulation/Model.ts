@@ -19,6 +19,8 @@ export const verbs = [
   "behind",
   "gate",
   "job",
+  "script",
+  "once",
   "malformed",
   "broken",
   "long"
@@ -29,8 +31,14 @@ export type Verb = (typeof verbs)[number]
 const order = new RegExp(`#(\\d+) (${[...verbs, "helper", "due"].join("|")})(?: (\\d+))?`, "g")
 const ordersIn = (text: string) => [...text.matchAll(order)]
 
-/** How often a job of an order is due. */
+/** How often a job of an order is due, or in how many minutes a single one. */
 export const everyMinutes = (argument: number): number => 2 + (argument % 7)
+
+/** The script of an order: its name in the home, and what it says when it runs. */
+export const scriptOf = (number: number | string) => ({
+  name: `order-${number}.sh`,
+  text: `echo "job of #${number}"\n`
+})
 
 const first = (verb: string, number: string, argument: number): Testing.StepInput | null => {
   switch (verb) {
@@ -62,6 +70,24 @@ const first = (verb: string, number: string, argument: number): Testing.StepInpu
         prompt: `#${number} due`,
         repeat: 3
       })
+    case "script":
+      return Testing.call("cronjob", {
+        action: "create",
+        name: `job ${number}`,
+        schedule: `every ${everyMinutes(argument)}m`,
+        script: scriptOf(number).name,
+        no_agent: true,
+        repeat: 3
+      })
+    case "once":
+      return Testing.call("cronjob", {
+        action: "create",
+        name: `job ${number}`,
+        schedule: `${everyMinutes(argument)}m`,
+        prompt: `#${number} due`
+      })
+    case "due":
+      return Number(number) % 3 === 0 ? Testing.call("delegate_task", { goal: `#${number} helper` }) : null
     case "malformed":
       return Testing.calls([
         { name: "todo", arguments: '{"items": [' },

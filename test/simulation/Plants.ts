@@ -1,8 +1,7 @@
 /**
- * Bugs to be found: each takes one mechanism out of the sources. The stories are told to a program that was put together
- * from sources in which that place reads otherwise (`Bundle`), so nothing of it is in the tree, and no assertion is touched.
- *
- * Told from 1 on, seed 6 found `queue-backwards`, seed 3 `actors-stay`, seed 2 `gate-is-open`, and seed 1 each of the others.
+ * Bugs to be found, at least one for each invariant: each takes one mechanism out of the sources. The stories are told to
+ * a program that was put together from sources in which that place reads otherwise (`Bundle`), so nothing of it is in the
+ * tree, and no assertion is touched. `npm run simulate -- --plants` says in the how-manieth story each is found.
  */
 export interface Plant {
   /** The invariant that is to find it. */
@@ -19,6 +18,12 @@ export const plants: Readonly<Record<string, Plant>> = {
     file: "src/layers/conversation/AdmissionTurn.ts",
     takes: "        userId: source.userId,",
     puts: "        userId: ((globalThis as { first?: string | null }).first ??= source.userId),"
+  },
+  "run-is-not-marked": {
+    finds: "marker",
+    file: "src/layers/schedule/JobRunner.ts",
+    takes: "marker: CronMarker.cron({ job: job.id, run, createdBy: job.createdBy }),",
+    puts: "marker: CronMarker.notCron,"
   },
   "inbox-takes-twice": {
     finds: "messages",
@@ -38,6 +43,12 @@ export const plants: Readonly<Record<string, Plant>> = {
     takes: `return { _tag: "Unknown", reason: stopped }`,
     puts: `return { _tag: "Waits", notBefore: 0, reason: stopped }`
   },
+  "answers-go-to-the-first-chat": {
+    finds: "delivery",
+    file: "src/layers/conversation/AdmissionTurn.ts",
+    takes: "  const address = addressOf(source, admitted.anchor)",
+    puts: `  const address = ((globalThis as { first?: ReturnType<typeof addressOf> }).first ??= addressOf(source, admitted.anchor))`
+  },
   "queue-backwards": {
     finds: "order",
     file: "src/layers/conversation/Actor.ts",
@@ -49,6 +60,12 @@ export const plants: Readonly<Record<string, Plant>> = {
     file: "src/layers/conversation/Conversations.ts",
     takes: "Effect.suspend(() => (actor.arriving === null ?",
     puts: "Effect.suspend(() => (actor.arriving !== undefined ?"
+  },
+  "reports-overtake": {
+    finds: "order",
+    file: "src/layers/conversation/Actor.ts",
+    takes: "const waiting = running?.spoken === true ? deferred : pending",
+    puts: "const waiting = pending"
   },
   "answer-is-cut-off": {
     finds: "unsettled",
@@ -62,16 +79,42 @@ export const plants: Readonly<Record<string, Plant>> = {
     takes: `if (yield* granted(question, decider._tag === "Person" ? decider.sessionKey : null))`,
     puts: `if (decider._tag === "Person")`
   },
+  "anybody-answers": {
+    finds: "approval",
+    file: "src/layers/approval/Approvals.ts",
+    takes: `      const row = answer.id === null ? (yield* store.open(answer.sessionKey))[0] : yield* store.get(answer.id)
+      if (row === undefined || row === null || (answer.sessionKey !== null && row.sessionKey !== answer.sessionKey))`,
+    puts: `      const row = answer.id === null ? (yield* store.open(null))[0] : yield* store.get(answer.id)
+      if (row === undefined || row === null)`
+  },
   "remaining-is-not-counted": {
     finds: "occurrences",
     file: "src/layers/sqlite/FireClaims.ts",
     takes: "settled = ?, remaining = remaining - ?,",
     puts: "settled = ?, remaining = remaining - min(0, ?),"
   },
+  "missed-are-not-booked": {
+    finds: "occurrences",
+    file: "src/layers/sqlite/FireClaims.ts",
+    takes: "    if (left !== null) {",
+    puts: "    if (left !== null && left.count < 0) {"
+  },
+  "run-begins-again": {
+    finds: "occurrences",
+    file: "src/layers/sqlite/ClaimRecovery.ts",
+    takes: `      if (row.state === "running") {`,
+    puts: `      if (row.job === 0) {`
+  },
   "actors-stay": {
     finds: "resources",
     file: "src/layers/conversation/Conversations.ts",
     takes: "yield* Effect.addFinalizer(() => Effect.forEach(loops.values(), Turn.interrupt, { discard: true }))",
     puts: ""
+  },
+  "database-stays-open": {
+    finds: "resources",
+    file: "src/layers/sqlite/Database.ts",
+    takes: "return Effect.forEach(order, (scope) => Scope.close(scope, exit), { discard: true })",
+    puts: "return Effect.forEach(order, (scope) => Effect.succeed(scope), { discard: true })"
   }
 }

@@ -4,7 +4,7 @@ import type { Step } from "./Story.js"
 import { tell } from "./Telling.js"
 
 /** What kind of a failure it is: the word before the first colon, without where it was found. */
-const kindOf = (wrong: string): string => wrong.replace(/^after step \d+: /, "").replace(/:.*$/s, "")
+export const kindOf = (wrong: string): string => wrong.replace(/^after step \d+: /, "").replace(/:.*$/s, "")
 
 /** Stories told at most while shrinking. */
 const most = 120

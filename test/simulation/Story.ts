@@ -35,12 +35,22 @@ export type Step =
       readonly by: number
       readonly text: string
     }
-  /** A button of the last question of a chat is pressed, by somebody in that chat or in another one. */
+  /** A button of the last question of a chat is pressed, by somebody in that chat or in another one, or by nobody known. */
   | {
       readonly _tag: "Press"
       readonly chat: number
       readonly in: number
       readonly by: number
+      readonly stranger: boolean
+      readonly approve: boolean
+    }
+  /** Somebody answers in words what is asked in a chat. */
+  | {
+      readonly _tag: "Word"
+      readonly number: number
+      readonly chat: number
+      readonly by: number
+      readonly stranger: boolean
       readonly approve: boolean
     }
   | { readonly _tag: "Trouble"; readonly chat: number; readonly trouble: Trouble; readonly times: number }
@@ -48,6 +58,9 @@ export type Step =
   | { readonly _tag: "Jump"; readonly millis: number }
   | { readonly _tag: "Crash"; readonly writes: number; readonly when: "before" | "after" }
   | { readonly _tag: "Restart" }
+
+/** What a burst's messages are numbered. */
+export const numberInBurst = (number: number, index: number): number => 1_000 + number * 10 + index
 
 const commands = [
   "/stop",
@@ -74,30 +87,62 @@ const verb = (chance: Chance): Verb =>
     [4, "send"],
     [3, "delegate"],
     [3, "behind"],
-    [2, "gate"],
-    [4, "job"],
+    [4, "gate"],
+    [3, "job"],
+    [2, "script"],
+    [2, "once"],
     [1, "malformed"],
     [1, "broken"],
     [2, "long"]
   ])
 
-const make = (chance: Chance, number: number): Step => {
+/** What was said so far in a story that is being made: most of what refers to something is to find it. */
+class Past {
+  private readonly said: Array<Said> = []
+
+  say(said: Said): void {
+    this.said.push(said)
+  }
+
+  private readonly picked = (chance: Chance, from: ReadonlyArray<Said>): Said =>
+    from[chance.below(from.length)] ?? { number: 0, chat: chance.below(chats.length), by: 0, verb: "plain" }
+
+  any(chance: Chance): Said {
+    return this.picked(chance, this.said)
+  }
+
+  /** Where somebody has lately asked for what needs a yes. */
+  gate(chance: Chance): Said {
+    return this.picked(chance, this.said.filter(({ verb }) => verb === "gate").slice(-2))
+  }
+}
+
+interface Said {
+  readonly number: number
+  readonly chat: number
+  readonly by: number
+  readonly verb: Verb
+}
+
+const placed = ({ by, chat }: Said) => ({ chat, by })
+
+const mostly = (chance: Chance): boolean => chance.below(4) > 0
+
+/** Somebody else of the cast, where there is somebody. */
+const other = (chance: Chance, { by }: Said): number => by + 1 + chance.below(2)
+
+const make = (chance: Chance, number: number, past: Past): Step => {
   const chat = chance.below(chats.length)
   const by = chance.below(3)
+  const order = (own: number): Verb => {
+    const ordered = verb(chance)
+    past.say({ number: own, chat, by, verb: ordered })
+    return ordered
+  }
   return chance.weighted<() => Step>([
-    [
-      40,
-      () => ({
-        _tag: "Say",
-        number,
-        chat,
-        by,
-        verb: verb(chance),
-        argument: chance.below(60)
-      })
-    ],
-    [3, () => ({ _tag: "Again", number: chance.below(Math.max(1, number)) })],
-    [2, () => ({ _tag: "Edit", number: chance.below(Math.max(1, number)) })],
+    [40, () => ({ _tag: "Say", number, chat, by, verb: order(number), argument: chance.below(60) })],
+    [3, () => ({ _tag: "Again", number: past.any(chance).number })],
+    [3, () => ({ _tag: "Edit", number: past.any(chance).number })],
     [
       4,
       () => ({
@@ -105,22 +150,43 @@ const make = (chance: Chance, number: number): Step => {
         number,
         chat,
         by,
-        verbs: Array.from({ length: 2 + chance.below(2) }, () => verb(chance))
+        verbs: Array.from({ length: 2 + chance.below(2) }, (_, index) => order(numberInBurst(number, index)))
       })
     ],
-    [8, () => ({ _tag: "Command", number, chat, by, text: commands[chance.below(commands.length)] ?? "/stop" })],
     [
-      6,
-      () => ({
-        _tag: "Press",
-        chat,
-        in: chance.weighted([
-          [3, chat],
-          [1, chance.below(chats.length)]
-        ]),
-        by,
-        approve: chance.below(2) === 0
-      })
+      8,
+      () => {
+        const text = commands[chance.below(commands.length)] ?? "/stop"
+        return { _tag: "Command", number, ...(mostly(chance) ? placed(past.any(chance)) : { chat, by }), text }
+      }
+    ],
+    [
+      7,
+      () => {
+        const asked = past.gate(chance)
+        return {
+          _tag: "Press",
+          chat: asked.chat,
+          in: mostly(chance) ? asked.chat : chat,
+          by: mostly(chance) ? asked.by : other(chance, asked),
+          stranger: chance.below(6) === 0,
+          approve: chance.below(3) > 0
+        }
+      }
+    ],
+    [
+      4,
+      () => {
+        const asked = past.gate(chance)
+        return {
+          _tag: "Word",
+          number,
+          chat: mostly(chance) ? asked.chat : chat,
+          by: mostly(chance) ? asked.by : other(chance, asked),
+          stranger: chance.below(6) === 0,
+          approve: chance.below(3) > 0
+        }
+      }
     ],
     [
       8,
@@ -147,7 +213,7 @@ const make = (chance: Chance, number: number): Step => {
           [4, 1_000],
           [4, 10_000],
           [3, minute],
-          [2, 4 * minute],
+          [3, 4 * minute],
           [1, 30 * minute]
         ])
       })
@@ -172,8 +238,16 @@ const make = (chance: Chance, number: number): Step => {
 /** The story of a seed. */
 export const of = (seed: number, length = 24): ReadonlyArray<Step> => {
   const chance = new Chance(seed)
-  return Array.from({ length }, (_, index) => make(chance, index + 1))
+  const past = new Past()
+  return Array.from({ length }, (_, index) => make(chance, index + 1, past))
 }
 
 /** One step a line, as JSON: what `--story` reads. */
 export const print = (steps: ReadonlyArray<Step>): string => steps.map((step) => JSON.stringify(step)).join("\n")
+
+/** Reads what {@link print} wrote; any other line is passed over. */
+export const parse = (text: string): ReadonlyArray<Step> =>
+  text
+    .split("\n")
+    .filter((line) => line.startsWith("{"))
+    .map((line): Step => JSON.parse(line))

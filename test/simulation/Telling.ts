@@ -1,10 +1,12 @@
 /** Tells a story to a world and looks at it: what the steps do, what is known of each order, and what came of it. */
 import { Effect } from "effect"
 import { SendRefused, SendRetryable, SendUncertain } from "../../src/services/adapter/Adapter.js"
-import { profiles } from "../../src/testing/AdapterInMemory.js"
-import { type Chat, chatOf, personOf } from "./Cast.js"
+import { type Person, profiles } from "../../src/testing/AdapterInMemory.js"
+import { type Chat, chatOf, isShared, personOf, strangerOn } from "./Cast.js"
+import type { Census } from "./Census.js"
 import * as Invariants from "./Invariants.js"
-import type { Step, Trouble } from "./Story.js"
+import { scriptOf } from "./Model.js"
+import { numberInBurst, type Step, type Trouble } from "./Story.js"
 import { Stuck, World } from "./World.js"
 
 /** What somebody asked for. */
@@ -16,17 +18,22 @@ export interface Order {
   readonly text: string
   readonly verb: string
   readonly argument: number
+  /** Who it may be done for: its author, and whoever had it said again in a chat that they share. */
+  readonly askers: Set<string>
   /** The inbox row, when it was acknowledged. */
   eventId: string | null
-  sessionKey: string | null
 }
 
-/** A button that somebody pressed, and whether it was one of the conversation they are in. */
+/** A button that somebody pressed, and the conversation that took it as its answer. */
 export interface Pressed {
   readonly approvalId: string
   readonly key: string | null
-  readonly chatId: string
-  readonly userId: string
+}
+
+/** Somebody has said yes or no to what was asked, wherever that was. */
+export interface Answer {
+  readonly chat: Chat
+  readonly person: Person
 }
 
 const faultOf = (trouble: Trouble, platform: string) => {
@@ -48,14 +55,26 @@ const faultOf = (trouble: Trouble, platform: string) => {
   }
 }
 
+/** What came of everything, to be counted. */
+const outcomes = `
+  SELECT 'event: ' || state AS what, count(*) AS times FROM inbound_events GROUP BY 1
+  UNION ALL SELECT 'delivery: ' || state, count(*) FROM deliveries GROUP BY 1
+  UNION ALL SELECT 'delivery: sent again, marked', count(*) FROM deliveries WHERE resend_of IS NOT NULL
+  UNION ALL SELECT 'question: ' || state, count(*) FROM approvals GROUP BY 1
+  UNION ALL SELECT 'helper: ' || iif(background, 'behind ', 'inline ') || coalesce(status, 'open'), count(*) FROM delegations GROUP BY 1
+  UNION ALL SELECT 'occurrence: ' || state, count(*) FROM occurrences GROUP BY 1`
+
 export class Telling {
   readonly orders = new Map<number, Order>()
   readonly pressed: Array<Pressed> = []
+  readonly answers: Array<Answer> = []
 
   readonly world: World
+  private readonly census: Census | undefined
 
-  constructor(world: World) {
+  constructor(world: World, census?: Census) {
     this.world = world
+    this.census = census
   }
 
   /** Not waited for: a message may come while another one is taken in. */
@@ -63,7 +82,7 @@ export class Telling {
     const { chat, messageId, text } = order
     return Effect.suspend(() => {
       const adapter = this.world.adapters[chat.platform]
-      const person = chat.people.find(({ id }) => id === order.userId)
+      const person = [...chat.people, strangerOn(chat)].find(({ id }) => id === order.userId)
       const saying = adapter
         .say({ text, in: chat.place, messageId, ...(person === undefined ? {} : { by: person }) })
         .pipe(
@@ -71,7 +90,6 @@ export class Telling {
             Effect.sync(() => {
               if (receipt._tag !== "Accepted" || this.world.isCut) return
               order.eventId = receipt.eventId
-              order.sessionKey = receipt.sessionKey
             })
           ),
           Effect.ignore
@@ -86,8 +104,9 @@ export class Telling {
 
   private burst({ by, chat, number, verbs }: Extract<Step, { readonly _tag: "Burst" }>): Effect.Effect<void> {
     const orders = verbs.map((verb, index) => {
-      const own = 1_000 + number * 10 + index
-      return this.order(own, chatOf(chat), by, `#${own} ${verb} ${own % 60}`, verb, own % 60)
+      const own = numberInBurst(number, index)
+      const place = chatOf(chat)
+      return this.order(own, place, personOf(place, by), `#${own} ${verb} ${own % 60}`, verb, own % 60)
     })
     return Effect.zipRight(
       Effect.forEach([...orders.toReversed(), ...orders.slice(-1)], (order) => this.bring(order), { discard: true }),
@@ -95,19 +114,25 @@ export class Telling {
     )
   }
 
-  private order(number: number, chat: Chat, by: number, text: string, verb: string, argument: number): Order {
+  private order(number: number, chat: Chat, by: Person, text: string, verb: string, argument: number): Order {
     const order: Order = {
       number,
       chat,
-      userId: personOf(chat, by).id,
+      userId: by.id,
       messageId: profiles[chat.platform].messageId(50_000 + number),
       text,
       verb,
       argument,
-      eventId: null,
-      sessionKey: null
+      askers: new Set([by.id]),
+      eventId: null
     }
     this.orders.set(number, order)
+    if (verb === "script") {
+      const { name, text: script } = scriptOf(number)
+      this.world.script(name, script)
+    }
+    if (text === "/retry" && isShared(chat))
+      for (const each of this.orders.values()) if (each.chat === chat) each.askers.add(by.id)
     return order
   }
 
@@ -115,20 +140,20 @@ export class Telling {
     return Effect.gen(this, function* () {
       const asked = chatOf(step.chat)
       const from = chatOf(step.in)
-      const by = personOf(from, step.by)
+      const by = step.stranger ? strangerOn(from) : personOf(from, step.by)
       const posted = yield* this.world.adapters[asked.platform].posted(asked.place)
       const button = posted
         .flatMap(({ buttons }) => buttons)
         .findLast(({ value }) => value.startsWith(step.approve ? "approve:" : "deny:"))
       if (button === undefined) return
+      this.answers.push({ chat: from, person: by })
       const pressing = this.world.adapters[from.platform].press({ value: button.value, in: from.place, by }).pipe(
         Effect.tap((receipt) =>
           Effect.sync(() => {
+            this.census?.add(`button: ${receipt._tag === "Accepted" ? "taken" : "not taken"}`)
             this.pressed.push({
               approvalId: button.value.replace(/^[^:]*:/, ""),
-              key: receipt._tag === "Accepted" ? receipt.sessionKey : null,
-              chatId: from.place.chatId,
-              userId: by.id
+              key: receipt._tag === "Accepted" ? receipt.sessionKey : null
             })
           })
         ),
@@ -139,14 +164,27 @@ export class Telling {
     })
   }
 
+  private command(number: number, chat: Chat, by: Person, text: string): Effect.Effect<void> {
+    if (text === "/approve" || text === "/deny") this.answers.push({ chat, person: by })
+    return this.say(this.order(number, chat, by, text, "command", 0))
+  }
+
   private act(step: Step): Effect.Effect<void> {
     switch (step._tag) {
       case "Say": {
         const text = `#${step.number} ${step.verb} ${step.argument}`
-        return this.say(this.order(step.number, chatOf(step.chat), step.by, text, step.verb, step.argument))
+        const chat = chatOf(step.chat)
+        return this.say(this.order(step.number, chat, personOf(chat, step.by), text, step.verb, step.argument))
       }
-      case "Command":
-        return this.say(this.order(step.number, chatOf(step.chat), step.by, step.text, "command", 0))
+      case "Command": {
+        const chat = chatOf(step.chat)
+        return this.command(step.number, chat, personOf(chat, step.by), step.text)
+      }
+      case "Word": {
+        const chat = chatOf(step.chat)
+        const by = step.stranger ? strangerOn(chat) : personOf(chat, step.by)
+        return this.command(step.number, chat, by, step.approve ? "/approve" : "/deny")
+      }
       case "Again": {
         const earlier = this.orders.get(step.number)
         return earlier === undefined ? Effect.void : this.say({ ...earlier })
@@ -177,6 +215,38 @@ export class Telling {
       case "Restart":
         return Effect.flatMap(this.world.end, () => this.world.begin(this.world.diedLast))
     }
+  }
+
+  private count(step: Step): void {
+    switch (step._tag) {
+      case "Say":
+        return this.census?.add(`step: Say ${step.verb}`)
+      case "Command":
+        return this.census?.add(`step: Command ${step.text}`)
+      case "Trouble":
+        return this.census?.add(`step: Trouble ${step.trouble}`)
+      case "Jump":
+        return this.census?.add(`step: Jump ${step.millis > 0 ? "forwards" : "back"}`)
+      case "Crash":
+        return this.census?.add(`step: Crash ${step.when} a commit`)
+      case "Press":
+      case "Word":
+        return this.census?.add(
+          `step: ${step._tag} ${step.approve ? "yes" : "no"}${step.stranger ? " by a stranger" : ""}`
+        )
+      default:
+        return this.census?.add(`step: ${step._tag}`)
+    }
+  }
+
+  private get countOutcomes(): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const { census } = this
+      if (census === undefined) return Effect.void
+      return Effect.map(this.world.rows<{ readonly what: string; readonly times: number }>(outcomes), (rows) => {
+        for (const { times, what } of rows) census.add(what, times)
+      })
+    })
   }
 
   /** The world after a step: a door that was cut is the end of a life. */
@@ -216,6 +286,7 @@ export class Telling {
     return Effect.gen(this, function* () {
       yield* this.world.begin(false)
       for (const [index, step] of steps.entries()) {
+        this.count(step)
         yield* this.act(step)
         yield* this.afterwards
         const wrong = yield* Invariants.always(this)
@@ -223,11 +294,12 @@ export class Telling {
       }
       // A crash that was still to come may take the first with it.
       for (const number of [10_000, 10_001]) {
-        yield* this.say(this.order(number, chatOf(0), 0, "/unpause", "command", 0))
+        yield* this.command(number, chatOf(0), personOf(chatOf(0), 0), "/unpause")
         yield* this.afterwards
       }
       const open = yield* this.rest
       const wrong = [...open, ...(yield* Invariants.always(this)), ...(yield* Invariants.inTheEnd(this))]
+      yield* this.countOutcomes
       yield* this.world.end
       return wrong
     }).pipe(
@@ -243,11 +315,11 @@ export class Telling {
 }
 
 /** Tells a seed's story, or a given one, in a world of its own. */
-export const tell = (seed: number, steps: ReadonlyArray<Step>): Effect.Effect<ReadonlyArray<string>> =>
+export const tell = (seed: number, steps: ReadonlyArray<Step>, census?: Census): Effect.Effect<ReadonlyArray<string>> =>
   Effect.suspend(() => {
-    const world = new World(seed)
+    const world = new World(seed, census === undefined ? {} : { census })
     return Effect.ensuring(
-      new Telling(world).tell(steps),
+      new Telling(world, census).tell(steps),
       Effect.sync(() => world.remove())
     )
   })

@@ -4,7 +4,16 @@
  */
 import { Context, Effect, Exit, Fiber, Layer, Logger, Random, type Runtime, Scope, Supervisor } from "effect"
 import * as NodeContext from "@effect/platform-node/NodeContext"
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs"
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as AmbientEnvironment from "../../src/fibers/AmbientEnvironment.js"
@@ -18,11 +27,14 @@ import { Database } from "../../src/services/state/Database.js"
 import * as Testing from "../../src/testing/index.js"
 import { profiles, type Sent } from "../../src/testing/AdapterInMemory.js"
 import * as TestSettings from "../../src/testing/Settings.js"
+import type { Census } from "./Census.js"
+import { Chance } from "./Chance.js"
 import { type Cut, Door } from "./Door.js"
 import * as Model from "./Model.js"
 import * as Quiet from "./Quiet.js"
 import { SimulatedClock } from "./SimulatedClock.js"
 import * as Template from "./Template.js"
+import * as Wreck from "./Wreck.js"
 
 type Platform = keyof typeof profiles
 export type Adapters = { readonly [P in Platform]: InMemoryAdapter.InMemoryAdapter }
@@ -41,6 +53,8 @@ export interface Options {
   readonly database?: string
   /** Hears everything that is logged. */
   readonly logger?: Logger.Logger<unknown, void>
+  /** Counts what happens. */
+  readonly census?: Census
 }
 
 export const start = Date.UTC(2026, 0, 5, 8)
@@ -88,6 +102,21 @@ const lifeLayer = (options: {
   )
 }
 
+/** Files that this process has open under `path`; none where the system does not say. */
+const openUnder = (path: string): ReadonlyArray<string> => {
+  const table = "/proc/self/fd"
+  if (!existsSync(table)) return []
+  return readdirSync(table).flatMap((entry) => {
+    try {
+      const target = readlinkSync(join(table, entry))
+      return target.startsWith(path) ? [target] : []
+    } catch {
+      // Closed since, as the listing's own is.
+      return []
+    }
+  })
+}
+
 type Provided = Layer.Layer.Success<ReturnType<typeof lifeLayer>>
 
 interface Life {
@@ -120,10 +149,13 @@ export class World {
 
   readonly seed: number
   private readonly options: Options
+  /** How its dead lives leave their logs. */
+  private readonly chance: Chance
 
   constructor(seed: number, options: Options = {}) {
     this.seed = seed
     this.options = options
+    this.chance = new Chance(seed + 0x5eed)
     this.directory = mkdtempSync(join(ground, `hermes-world-${seed}-`))
   }
 
@@ -134,6 +166,8 @@ export class World {
 
   /** Was the last end a death? */
   diedLast = false
+  /** What the wall's clock showed whenever somebody had set it back. */
+  readonly setBack: Array<number> = []
 
   get adapters(): Adapters {
     return this.current.adapters
@@ -208,8 +242,15 @@ export class World {
   jump(millis: number): Effect.Effect<void> {
     return Effect.suspend(() => {
       this.current.clock.set(millis)
+      if (millis < 0) this.setBack.push(this.current.clock.unsafeCurrentTimeMillis())
       return this.settle
     })
+  }
+
+  /** Puts a script where jobs find it. */
+  script(name: string, text: string): void {
+    mkdirSync(join(this.directory, "scripts"), { recursive: true })
+    writeFileSync(join(this.directory, "scripts", name), text)
   }
 
   /** Cuts the write door at a write to come; `end` makes the end of that life. */
@@ -252,6 +293,10 @@ export class World {
       const left = yield* life.fibers.value
       if (!life.door.isCut && left.length > 0)
         throw new Stuck(`life ${life.number} has left fibers behind: ${yield* this.alive(life)}`)
+      if (!life.door.isCut && life.clock.sleeping > 0)
+        throw new Stuck(`life ${life.number} has left ${life.clock.sleeping} sleepers behind`)
+      const open = openUnder(life.file)
+      if (open.length > 0) throw new Stuck(`life ${life.number} has left files open: ${open.join(", ")}`)
       this.diedLast = life.door.isCut
       this.life = null
     })
@@ -265,8 +310,8 @@ export class World {
       this.past.push(...(yield* this.actsOf(life)))
       this.now = life.clock.unsafeCurrentTimeMillis()
       const next = join(this.directory, `life-${this.lives + 1}.db`)
-      for (const suffix of ["", "-wal"])
-        if (existsSync(life.file + suffix)) copyFileSync(life.file + suffix, next + suffix)
+      yield* Wreck.copy(life.file, next)
+      if (life.door.isCut) this.options.census?.add(`crash: the log ${Wreck.cutLog(next, this.chance)}`)
     })
   }
 
