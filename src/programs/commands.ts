@@ -11,6 +11,7 @@ export const commands = {
   approvals: () => import("./commands/approvals.js"),
   pairing: () => import("./commands/pairing.js"),
   model: () => import("./commands/model.js"),
+  auth: () => import("./commands/auth.js"),
   usage: () => import("./commands/usage.js"),
   pause: () => import("./commands/pause.js"),
   unpause: () => import("./commands/unpause.js"),

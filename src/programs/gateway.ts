@@ -28,6 +28,7 @@ import { Settings } from "../services/operation/Settings.js"
 import { version } from "../services/operation/Version.js"
 import { Database } from "../services/state/Database.js"
 import { agency } from "./agency.js"
+import { logins } from "./logins.js"
 import * as state from "./state.js"
 import { scheduling } from "./scheduling.js"
 import { stores } from "./stores.js"
@@ -66,7 +67,7 @@ const health = Layer.unwrapEffect(
 export const edges = {
   foundation: Layer.mergeAll(
     Layer.merge(Route.layer, Route.routes).pipe(
-      Layer.provide(Layer.merge(Ids.layer, Cooldowns.layer)),
+      Layer.provide(Layer.mergeAll(Ids.layer, Cooldowns.layer, logins)),
       Layer.provideMerge(state.shared)
     ),
     Layer.unwrapEffect(Effect.map(Home, (home) => SearchIndex.layer({ file: home.searchIndex })))

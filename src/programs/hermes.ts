@@ -38,6 +38,7 @@ const load = (args: ReadonlyArray<string>): Effect.Effect<readonly [Loaded["comm
 /** What a command does when it is called alone and has others inside: a look. */
 const alone: { readonly [name: string]: string } = {
   approvals: "list",
+  auth: "list",
   config: "show",
   cron: "list",
   deliveries: "list",

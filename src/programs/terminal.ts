@@ -18,6 +18,7 @@ import * as StderrLog from "../layers/terminal/StderrLog.js"
 import { Readiness as Gate } from "../services/operation/Readiness.js"
 import { agency } from "./agency.js"
 import { Invocation } from "./commands/invocation.js"
+import { logins } from "./logins.js"
 import { shared } from "./state.js"
 import { reading as search } from "./search.js"
 import { stores } from "./stores.js"
@@ -49,7 +50,9 @@ export const local = Layer.mergeAll(LocalDialogue.layer, DirectDesk.layer, TurnL
   Layer.provideMerge(surfaces),
   Layer.provideMerge(agency),
   Layer.provideMerge(search),
-  Layer.provideMerge(Layer.merge(ModelRoute.layer, ModelRoute.routes).pipe(Layer.provide(Cooldowns.layer))),
+  Layer.provideMerge(
+    Layer.merge(ModelRoute.layer, ModelRoute.routes).pipe(Layer.provide(Layer.merge(Cooldowns.layer, logins)))
+  ),
   Layer.provideMerge(Layer.merge(state, gate)),
   Layer.provideMerge(machine)
 )

@@ -16,6 +16,7 @@ export const defaults = (home: string): SettingsShape => ({
   profile: "default",
   model: { provider: "scripted", model: "script", baseUrl: null, apiKey: null, contextWindow: 200_000 },
   fallbacks: [],
+  logins: [],
   agent: { maxTurns: 100, turnTimeoutSeconds: 1_800, apiMaxRetries: 3, autoRecoveryCycles: 0 },
   notices: {
     quietHours: null,

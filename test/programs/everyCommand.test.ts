@@ -3,7 +3,7 @@
  * new one without a case here fails.
  */
 import * as CommandDescriptor from "@effect/cli/CommandDescriptor"
-import { Schema } from "effect"
+import { Effect, Exit, Schema, Scope } from "effect"
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import path from "node:path"
@@ -12,11 +12,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { fresh } from "../../build/fresh.mjs"
 import { commands } from "../../src/programs/commands.js"
 import * as Help from "../../src/programs/commands/help.js"
+import * as OAuthServer from "../layers/models/oauth/OAuthServer.js"
 import { call, type Said } from "./support/inProcess.js"
 import { asked, offered, undelivered } from "./support/state.js"
 
 let home = ""
 let machine = ""
+let server: OAuthServer.OAuthServer | null = null
+const scope = Effect.runSync(Scope.make())
 
 const environment = () => ({ HOME: machine, PATH: `${machine}/bin:${process.env["PATH"] ?? ""}`, HERMES_HOME: home })
 const hermes = (...args: ReadonlyArray<string>): Promise<Said> => call(args, environment())
@@ -237,6 +240,44 @@ const cases: { readonly [command: string]: Case } = {
     fails: 1
   },
   model: { right: [], says: /offline\//, wrong: ["--provider", "oracle"], complains: /oracle|offline/, fails: 2 },
+  "auth login": {
+    before: async () => {
+      server = await Effect.runPromise(Scope.extend(OAuthServer.make(), scope))
+      const { deviceUrl, tokenUrl } = server
+      const portal = { base_url: "http://127.0.0.1:9/v1", client_id: "x", device_url: deviceUrl, token_url: tokenUrl }
+      await hermes("config", "set", "oauth", JSON.stringify({ portal }))
+      server.approve()
+    },
+    right: ["portal"],
+    says: /Logged in with portal\./,
+    wrong: ["nobody"],
+    complains: /no login "nobody"; there is portal/,
+    fails: 2
+  },
+  "auth list": { right: [], says: /portal +default +good/, wrong: ["more"], complains: /too much/, fails: 2 },
+  "auth revive": {
+    before: async () => {
+      const file = path.join(home, "auth.json")
+      const dead = { reason: "invalid_grant", detail: "the server said no", at: "2026-01-01T00:00:00.000Z" }
+      writeFileSync(file, readFileSync(file, "utf8").replace('"dead": null', `"dead": ${JSON.stringify(dead)}`))
+      for (const told of ["model", "status", "auth"])
+        expect((await hermes(told)).stdout).toMatch(
+          /portal \(default\) is good no more.*the server said no[^]*auth login portal/
+        )
+    },
+    right: ["portal"],
+    says: /portal \(default\) is asked with again/,
+    wrong: ["portal"],
+    complains: /nothing of "portal" was given up/,
+    fails: 1
+  },
+  "auth logout": {
+    right: ["portal", "--label", "default"],
+    says: /Logged out of portal \(default\)/,
+    wrong: ["portal"],
+    complains: /nobody is logged in with portal/,
+    fails: 1
+  },
   usage: {
     right: ["--by", "model"],
     says: /limits\.daily_usd/,
@@ -342,6 +383,7 @@ afterAll(async () => {
     process.emit("SIGTERM", "SIGTERM")
     await gateway
   }
+  await Effect.runPromise(Scope.close(scope, Exit.void))
   rmSync(machine, { recursive: true, force: true })
 })
 

@@ -23,7 +23,6 @@ import * as Backend from "./Backend.js"
 import * as OwnCooldowns from "./Cooldowns.js"
 import { sizeOf } from "./Failure.js"
 import { type ModelLimits, standard } from "./Limits.js"
-import { seatOf } from "./Seats.js"
 
 /** So long is the configured backend left alone once nobody in its chain has answered. */
 const exhaustedMillis = 60_000
@@ -331,9 +330,12 @@ const over = (
     const cooldowns = yield* Cooldowns
     const seats = new Map<ModelBackendService, SeatName>()
     const link = (backend: ModelBackend) =>
-      Effect.forEach(Backend.withEachKey(backend), (model) =>
-        Effect.tap(Backend.make({ backend: model, limits, timezone: settings.timezone }), (service) =>
-          Effect.sync(() => void seats.set(service, seatOf(model)))
+      Effect.flatMap(
+        Backend.seatsOf(backend),
+        Effect.forEach(({ seat, ...one }) =>
+          Effect.tap(Backend.make({ ...one, limits, timezone: settings.timezone }), (service) =>
+            Effect.sync(() => void seats.set(service, seat))
+          )
         )
       )
     const usable: Array<ModelBackend> = []

@@ -1,7 +1,6 @@
 /** One short question to a backend, to see whether it answers: a few tokens, nothing is stored. */
 import { Clock, Effect, Stream } from "effect"
 import { ModelError, type ModelRequest } from "../../services/agent/ModelRoute.js"
-import type { ModelBackend } from "../../services/operation/Settings.js"
 import * as Backend from "./Backend.js"
 import { standard } from "./Limits.js"
 
@@ -16,10 +15,13 @@ const question: ModelRequest = {
 }
 
 /** Milliseconds until its first word. It is asked once: no retry and no other backend hides what is wrong. */
-export const run = (backend: ModelBackend, timezone: string): Effect.Effect<number, ModelError, Backend.BackendNeeds> =>
+export const run = (
+  seated: Pick<Backend.Seated, "backend" | "credential">,
+  timezone: string
+): Effect.Effect<number, ModelError, Backend.BackendNeeds> =>
   Effect.gen(function* () {
     const began = yield* Clock.currentTimeMillis
-    const service = yield* Backend.make({ backend, limits: standard, timezone })
+    const service = yield* Backend.make({ ...seated, limits: standard, timezone })
     yield* service.stream(question).pipe(
       Stream.runHead,
       Effect.timeoutFail({
@@ -27,7 +29,7 @@ export const run = (backend: ModelBackend, timezone: string): Effect.Effect<numb
         onTimeout: () =>
           new ModelError({
             reason: "timeout",
-            provider: backend.provider,
+            provider: seated.backend.provider,
             detail: `no word within ${patienceMillis / 1_000} s`,
             status: null,
             retryAfterMillis: null

@@ -19,7 +19,7 @@ export const finding = (name: string, detail: string, remedy: string): Check => 
 const modeOf = (file: string): number | null => fs.statSync(file, { throwIfNoEntry: false })?.mode ?? null
 
 /** The files of a home that hold what is nobody else's business. */
-const guarded = [".env", "config.yaml", "state.db", "state.db-wal", "state.db-shm"]
+const guarded = [".env", "auth.json", "config.yaml", "state.db", "state.db-wal", "state.db-shm"]
 
 /** Nobody but the owner may look into the home. */
 export const permissions = (home: string): Effect.Effect<Check> =>

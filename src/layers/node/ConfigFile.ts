@@ -11,6 +11,7 @@ import {
   ValueRefused
 } from "../../services/operation/Config.js"
 import * as SlashCommand from "../../services/conversation/SlashCommand.js"
+import * as OAuthLogin from "../../services/credential/OAuthLogin.js"
 import * as Vision from "../../services/agent/Vision.js"
 import { keys } from "../../services/operation/ConfigKey.js"
 import type { ConfigKey } from "../../services/operation/config/Key.js"
@@ -36,22 +37,37 @@ const settingsOf = (home: typeof Home.Service, read: ConfigText.Read, environmen
   const value = <A>(key: ConfigKey<A>): A =>
     (read.values.get(key.path) as Configured<A> | undefined)?.value ?? key.fallback
   const provider = value(keys.modelProvider)
+  const logins = Object.entries(value(keys.logins)).map(([name, login]): OAuthLogin.OAuthLogin => ({
+    name,
+    provider: login.provider ?? "openai-compatible",
+    baseUrl: login.base_url ?? null,
+    clientId: login.client_id,
+    clientSecret:
+      login.client_secret_env === undefined ? null : ModelKeys.secret(environment, [login.client_secret_env]),
+    deviceUrl: login.device_url,
+    tokenUrl: login.token_url,
+    scope: login.scope ?? null
+  }))
   const backend = (
     of: Provider,
     model: string | null,
     baseUrl: string | null,
     names: ReadonlyArray<string>,
     contextWindow: number
-  ): ModelBackend => ({
-    provider: of,
-    model: model ?? ProviderDefaults.models[of],
-    baseUrl,
-    ...ModelKeys.keysOf(ModelKeys.secrets(environment, names)),
-    contextWindow,
-    sees:
-      value(keys.mediaVision) === "on" ||
-      (value(keys.mediaVision) === "auto" && Vision.isKnownToSee(model ?? ProviderDefaults.models[of]))
-  })
+  ): ModelBackend => {
+    const login = OAuthLogin.of(logins, { provider: of, baseUrl })
+    return {
+      provider: of,
+      model: model ?? ProviderDefaults.models[of],
+      baseUrl,
+      ...ModelKeys.keysOf(ModelKeys.secrets(environment, names)),
+      contextWindow,
+      sees:
+        value(keys.mediaVision) === "on" ||
+        (value(keys.mediaVision) === "auto" && Vision.isKnownToSee(model ?? ProviderDefaults.models[of])),
+      ...(login === undefined ? {} : { login })
+    }
+  }
   const namesFor = ModelKeys.keyNamesFor(environment, { provider, baseUrl: value(keys.modelBaseUrl) })
   const channel = value(keys.telegramHome)
   const homeThread = environment["TELEGRAM_HOME_CHANNEL_THREAD_ID"]
@@ -76,6 +92,7 @@ const settingsOf = (home: typeof Home.Service, read: ConfigText.Read, environmen
         fallback.context_length ?? value(keys.modelContext)
       )
     ),
+    logins,
     agent: {
       maxTurns: value(keys.maxTurns),
       turnTimeoutSeconds: value(keys.turnTimeout),

@@ -11,7 +11,8 @@ const prefixes: { readonly [K in IdKind]: string } = {
   lease: "lse",
   call: "call",
   file: "fil",
-  process: "prc"
+  process: "prc",
+  credential: "crd"
 }
 
 /** Crockford's 32 digits in the order of their characters, so that ids sort as text. */

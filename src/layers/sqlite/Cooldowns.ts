@@ -26,7 +26,7 @@ const rows = Rows.all(
 
 /**
  * Cooldowns as rows, asked for anew each time, so that a restart knows what the last process learned, and each process
- * of a home what the others do. In memory besides: a database that cannot be written keeps nobody from waiting.
+ * of a home what the others do. In memory where the database cannot be written: nobody is asked too early for that.
  */
 export const layer: Layer.Layer<Cooldowns, never, Database> = Layer.effect(
   Cooldowns,
@@ -47,7 +47,6 @@ export const layer: Layer.Layer<Cooldowns, never, Database> = Layer.effect(
     return Cooldowns.of({
       begin: (seat, millis, reason) =>
         Effect.gen(function* () {
-          yield* memory.begin(seat, millis, reason)
           const now = yield* Clock.currentTimeMillis
           yield* database.write(
             "cooldowns.begin",
@@ -60,7 +59,14 @@ export const layer: Layer.Layer<Cooldowns, never, Database> = Layer.effect(
                   WHERE excluded.until > until`
             })
           )
-        }).pipe(Effect.catchAll(unheard("a cooldown could not be stored and ends with this process"))),
+        }).pipe(
+          Effect.catchAll((error) =>
+            Effect.zipRight(
+              memory.begin(seat, millis, reason),
+              unheard("a cooldown could not be stored and ends with this process")(error)
+            )
+          )
+        ),
       current: Effect.gen(function* () {
         const merged = new Map(yield* memory.current)
         const found = yield* Effect.catchAll(stored, (error) =>

@@ -1,18 +1,15 @@
 /** Locks as SQLite files: an exclusive transaction that never ends, which the kernel ends with its process. */
-import * as Reactivity from "@effect/experimental/Reactivity"
-import { Cause, Clock, Effect, ExecutionStrategy, Exit, Layer, Redacted, Scope } from "effect"
+import { Effect, ExecutionStrategy, Exit, Layer, Redacted, Scope } from "effect"
 import { createHash } from "node:crypto"
 import { type FSWatcher, watch } from "node:fs"
 import path from "node:path"
 import * as Turn from "../../fibers/Turn.js"
-import { GatewayLock, HomeInUse, LockUnusable, TokenInUse } from "../../services/operation/GatewayLock.js"
+import { GatewayLock, HomeInUse, type LockUnusable, TokenInUse } from "../../services/operation/GatewayLock.js"
 import * as DatabaseFile from "./DatabaseFile.js"
-import { detailOf, isBusy } from "./SqliteFailure.js"
-import * as SteadyConnection from "./SteadyConnection.js"
+import * as FileLock from "./FileLock.js"
 
 /** Decision 2: a gateway that is just ending, or was just killed, gets this long to let go. */
 const patienceMillis = 2_000
-const pauseMillis = 50
 /** Where the system does not tell of a file that goes. */
 const lookEvery = "1 minute"
 
@@ -31,35 +28,8 @@ const touched = (file: string, ours: string | null): Effect.Effect<void> =>
     return Effect.sync(() => watcher?.close())
   })
 
-/** Holds the file until the scope closes; false when somebody else does and has not let go in time. */
-const attempted = (file: string) =>
-  Effect.gen(function* () {
-    yield* DatabaseFile.prepare(file)
-    const { connection } = yield* SteadyConnection.open({ filename: file, disableWAL: true })
-    const run = (sql: string) => connection.executeUnprepared(sql, [], undefined)
-    yield* run("PRAGMA busy_timeout = 0")
-    const deadline = (yield* Clock.currentTimeMillis) + patienceMillis
-    // Nothing is ever written, so no journal has to lie beside the lock.
-    const begin = Effect.zipRight(run("PRAGMA journal_mode = MEMORY"), run("BEGIN EXCLUSIVE"))
-    const attempt: Effect.Effect<boolean, unknown> = Effect.catchAll(Effect.as(begin, true), (error) =>
-      isBusy(error)
-        ? Effect.flatMap(Clock.currentTimeMillis, (now) =>
-            now >= deadline ? Effect.succeed(false) : Effect.zipRight(Effect.sleep(pauseMillis), attempt)
-          )
-        : Effect.fail(error)
-    )
-    return yield* attempt
-  }).pipe(
-    Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make),
-    Effect.catchAllCause((cause) =>
-      Cause.isInterruptedOnly(cause)
-        ? Effect.interrupt
-        : new LockUnusable({ file, detail: detailOf(Cause.squash(cause)) })
-    )
-  )
-
 /**
- * As {@link attempted}, and stays the holder of whatever lies at the path: who is left with a file that was deleted, as
+ * As {@link FileLock.attempted}, and stays the holder of whatever lies at the path: who is left with a file that was deleted, as
  * one that looked stale, locks what nobody else looks at.
  */
 const hold = (file: string) =>
@@ -67,7 +37,7 @@ const hold = (file: string) =>
     const whole = yield* Effect.scope
     const fresh = Scope.fork(whole, ExecutionStrategy.sequential)
     let held = yield* fresh
-    if (!(yield* Scope.extend(attempted(file), held))) return false
+    if (!(yield* Scope.extend(FileLock.attempted(file, patienceMillis), held))) return false
     let ours = DatabaseFile.identityOf(file)
     /** Somebody else has it, or its home is gone: nothing tells when that is over. */
     let lost = false
@@ -78,7 +48,10 @@ const hold = (file: string) =>
       // A home that was removed as a whole is not made again for its lock.
       if (!lost || DatabaseFile.identityOf(path.dirname(file)) === null) return
       const next = yield* fresh
-      const taken = yield* Effect.orElseSucceed(Scope.extend(attempted(file), next), () => false)
+      const taken = yield* Effect.orElseSucceed(
+        Scope.extend(FileLock.attempted(file, patienceMillis), next),
+        () => false
+      )
       if (taken) {
         yield* Scope.close(held, Exit.void)
         held = next

@@ -66,6 +66,11 @@ export const command = Command.make("backup", { to, media }, ({ media, to }) =>
       ...(files.some((file) => file.path === ".env")
         ? ["The keys in .env are in it: only you can read the folder, so keep it that way."]
         : []),
+      ...(files.some((file) => file.path === "auth.json")
+        ? [
+            "The logins in auth.json are in it as they are now: once one of them is renewed here, its copy is good no more."
+          ]
+        : []),
       media ? "The logs are not in it." : "Not in it: media and workspace (`--media` takes them), and the logs."
     ])
   })

@@ -17,6 +17,7 @@ import * as Activity from "../../layers/operation/Activity.js"
 import * as DirectDesk from "../../layers/operation/DirectDesk.js"
 import * as Drain from "../../layers/operation/Drain.js"
 import { jobs } from "../jobs.js"
+import { logins } from "../logins.js"
 import { reading as search } from "../search.js"
 import { direct as database } from "../state.js"
 import { stores } from "../stores.js"
@@ -26,7 +27,9 @@ import { settled } from "./settled.js"
 export const direct = DirectDesk.layer.pipe(
   Layer.provide(search),
   Layer.provide(jobs),
-  Layer.provide(Layer.merge(ModelRoute.layer.pipe(Layer.provide(Cooldowns.layer)), Spending.layer)),
+  Layer.provide(
+    Layer.merge(ModelRoute.layer.pipe(Layer.provide(Layer.merge(Cooldowns.layer, logins))), Spending.layer)
+  ),
   Layer.provide(Layer.mergeAll(Approvals.layer, TargetResolver.layer, Explain.layer)),
   Layer.provide(Notifier.layer),
   Layer.provide(surfaces),

@@ -1,10 +1,12 @@
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
-import { Clock, Effect, Schema } from "effect"
+import { Clock, Effect, Layer, Schema } from "effect"
 import path from "node:path"
+import * as AuthFile from "../../layers/node/AuthFile.js"
 import * as Checkup from "../../layers/node/Checkup.js"
 import * as HomeCheckup from "../../layers/node/HomeCheckup.js"
+import * as Ids from "../../layers/node/Ids.js"
 import { Config } from "../../services/operation/Config.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { Care, Examine, type Fault, Mend, Repair, type RepairReport } from "../../services/state/Care.js"
@@ -15,6 +17,7 @@ import { file as databaseFile, keeping, withHome } from "./database.js"
 import { settled } from "./settled.js"
 import { Ended } from "./failure.js"
 import { Invocation } from "./invocation.js"
+import * as Credentials from "./credentials.js"
 import * as Live from "./live.js"
 import { answer } from "./output.js"
 import { type Gateway, running } from "./owner.js"
@@ -36,6 +39,23 @@ const Report = Schema.Struct({
   fixed: Schema.Array(Schema.String)
 })
 
+/** The logins, where there are any: those that are good no more are not asked with, and nothing else would say so. */
+const logins = Effect.gen(function* () {
+  const views = yield* Credentials.logins
+  return views.map((login) => {
+    const found = Credentials.remedyOf(login)
+    const name = `login ${login.login}`
+    return found === null
+      ? fine(name, login.label === null ? "nobody is logged in with it" : `${login.label} is logged in`)
+      : finding(name, found.problem, found.remedy)
+  })
+}).pipe(
+  Effect.provide(AuthFile.layer.pipe(Layer.provide(Ids.layer))),
+  Effect.catchTag("AuthFileUnusable", (error) =>
+    Effect.succeed([finding("logins", error.message, "correct that: no model is asked with a login until then")])
+  )
+)
+
 /** What the settings say, and what hangs on them. */
 const configured = (home: string, gateway: Gateway | null) =>
   Effect.gen(function* () {
@@ -50,6 +70,7 @@ const configured = (home: string, gateway: Gateway | null) =>
             issues.map((issue) => `${issue.path}: ${issue.problem}`).join("; "),
             `correct it in ${file}; until then the default is used`
           ),
+      ...(yield* logins),
       ...(yield* Live.models(settings)),
       ...(yield* Live.telegram(settings)),
       gateway === null ? yield* Checkup.port(host, port) : fine("port", `${gateway.address.url} is the gateway's`),

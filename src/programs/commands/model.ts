@@ -5,9 +5,10 @@ import { Effect, Option, Schema } from "effect"
 import { Config } from "../../services/operation/Config.js"
 import { Provider, Settings } from "../../services/operation/Settings.js"
 import * as Backend from "../../layers/models/Backend.js"
+import * as Credentials from "./credentials.js"
 import { usage } from "./failure.js"
 import { settled } from "./settled.js"
-import { answer } from "./output.js"
+import { answer, note } from "./output.js"
 
 /** What a person may choose; the scripted one is for tests. */
 const providers = Provider.literals.filter((provider) => provider !== "scripted")
@@ -17,8 +18,15 @@ const Model = Schema.Struct({
   model: Schema.String,
   baseUrl: Schema.NullOr(Schema.String),
   contextLength: Schema.Number,
-  fallbacks: Schema.Array(Schema.Struct({ provider: Provider, model: Schema.String }))
+  fallbacks: Schema.Array(Schema.Struct({ provider: Provider, model: Schema.String })),
+  ...Credentials.All.fields
 })
+
+/** A file of logins that cannot be read is told by `doctor`, and by whoever needs it. */
+const credentials = Credentials.all.pipe(
+  Effect.provide(Credentials.store),
+  Effect.catchAll((error) => Effect.as(note(`hermes: ${error.message}`), { logins: [], cooldowns: [] }))
+)
 
 const current = Effect.provide(
   Effect.map(Settings, ({ model, fallbacks }) => ({
@@ -81,9 +89,11 @@ export const command = Command.make(
       yield* change("model.base_url", baseUrl)
       yield* change("model.name", name)
       const changed = [provider, baseUrl, name].some(Option.isSome)
-      yield* answer(Model, yield* current, (now) => [
+      const known = { ...(yield* current), ...(yield* credentials) }
+      yield* answer(Model, known, (now) => [
         `${now.provider}/${now.model}${now.baseUrl === null ? "" : ` at ${now.baseUrl}`}`,
         ...now.fallbacks.map((fallback) => `then ${fallback.provider}/${fallback.model}`),
+        ...Credentials.problems(now),
         ...(changed && now.lacking !== null ? [now.lacking] : []),
         ...(changed ? ["It counts from the next start of the gateway; HERMES_MODEL* variables win over it."] : []),
         ...(now.provider === "offline" && !changed

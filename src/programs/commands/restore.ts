@@ -95,6 +95,11 @@ export const command = Command.make("restore", { from, replace }, ({ from, repla
       ({ bytes, files, kept, messages, sessions }) => [
         `Restored ${sessions} conversations with ${messages} messages (${megabytes(bytes)})${files.length === 0 ? "" : ` and ${files.length} files`} from ${source}.`,
         ...(files.includes(".env") ? ["The keys in .env are those of the backup; only you can read it."] : []),
+        ...(files.includes("auth.json")
+          ? [
+              "The logins in auth.json are those of the backup: one that was renewed since is refused, and `hermes auth login` makes it anew."
+            ]
+          : []),
         ...(kept !== null ? [`What was there before is kept in ${kept}.`] : [])
       ]
     )

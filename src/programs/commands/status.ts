@@ -4,7 +4,7 @@ import { existsSync } from "node:fs"
 import path from "node:path"
 import { version } from "../../services/operation/Version.js"
 import { GatewayStatus } from "../../services/operation/Health.js"
-import { Invocation } from "./invocation.js"
+import { Invocation, json } from "./invocation.js"
 import { answer, moment, plain, table } from "./output.js"
 import { holder, running, silent } from "./owner.js"
 
@@ -53,6 +53,18 @@ const atRest = Effect.gen(function* () {
   return { ...nobody, gateway: { ...nobody.gateway, pid: yield* holder }, ...(yield* resting) }
 })
 
+/** Logins that are not asked with; a home without any, or that is not there, is not looked into. */
+const logins = Effect.gen(function* () {
+  const { home } = yield* Invocation
+  if (!existsSync(path.join(home, "auth.json"))) return []
+  const Credentials = yield* Effect.promise(() => import("./credentials.js"))
+  return yield* Credentials.logins.pipe(
+    Effect.provide(Credentials.store),
+    Effect.map((logins) => Credentials.problems({ logins, cooldowns: [] })),
+    Effect.catchAll((error) => Effect.succeed([error.message]))
+  )
+})
+
 const lines = (status: GatewayStatus): ReadonlyArray<string> => {
   const { gateway, work, platforms, jobs, paused } = status
   return gateway.running
@@ -80,6 +92,8 @@ const lines = (status: GatewayStatus): ReadonlyArray<string> => {
 export const command = Command.make("status", {}, () =>
   Effect.gen(function* () {
     const gateway = yield* running
-    yield* answer(GatewayStatus, gateway === null ? yield* atRest : yield* gateway.status, lines)
+    const status = gateway === null ? yield* atRest : yield* gateway.status
+    const more = (yield* json) ? [] : yield* logins
+    yield* answer(GatewayStatus, status, (status) => [...lines(status), ...more])
   })
 ).pipe(Command.withDescription("How the gateway of this home is, and what it does."))

@@ -208,6 +208,7 @@ const always = Number.POSITIVE_INFINITY
 
 const verdicts: { readonly [Reason in ModelErrorReason]: Verdict } = {
   auth: { retry: false, rotate: true, triesBeforeFallback: 1 },
+  auth_permanent: { retry: false, rotate: true, triesBeforeFallback: 1 },
   billing: { retry: false, rotate: true, triesBeforeFallback: 1 },
   rate_limit: { retry: true, rotate: true, triesBeforeFallback: 1 },
   overloaded: { retry: true, rotate: false, triesBeforeFallback: 2 },

@@ -70,6 +70,8 @@ export const describe = (error: ModelError, messages: number): ModelProblem => {
         cause: `${who} did not accept the credentials.${said}`,
         ...asking(`Check ${keyName(error.provider)} in the home's .env file, then restart the gateway.`, null)
       }
+    case "auth_permanent":
+      return { kind: "auth", cause: "The model cannot be asked until somebody logs in.", ...asking(error.detail, null) }
     case "billing":
       return {
         kind: "credit",

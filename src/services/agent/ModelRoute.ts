@@ -61,6 +61,7 @@ export interface BackendName {
 
 export const ModelErrorReason = Schema.Literal(
   "auth",
+  "auth_permanent",
   "billing",
   "rate_limit",
   "overloaded",

@@ -30,7 +30,7 @@ const fold = (name: string): string => name.toLowerCase()
 
 /** Is a file of this name, anywhere in the agent's home, one of its secrets or its state (or a copy of them)? */
 export const isSecretOfHome = (name: string): boolean =>
-  /^(\.env(\..*)?|([^/]*\.)?key|(state|search)\.db.*|gateway\.lock.*)$/.test(fold(path.basename(name)))
+  /^(\.env(\..*)?|\.?auth\.json.*|([^/]*\.)?key|(state|search)\.db.*|gateway\.lock.*)$/.test(fold(path.basename(name)))
 
 const credentialPlaces = [
   ".ssh",
@@ -129,6 +129,8 @@ export const places = (homes: Homes): Places => {
     workspace,
     secrets: [
       ".env",
+      "auth.json",
+      "auth.json.corrupt",
       "key",
       "api.key",
       "state.db",

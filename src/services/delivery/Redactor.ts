@@ -9,6 +9,8 @@ export class Redactor extends Context.Tag("hermes/delivery/Redactor")<
   {
     /** `text` without its secrets; the same string when it has none. Never fails: what cannot be checked is withheld. */
     readonly text: (text: string) => string
+    /** From now on these values are secrets too: a login gets new ones while the program runs. */
+    readonly learn: (secrets: ReadonlyArray<string>) => void
   }
 >() {}
 
@@ -20,6 +22,9 @@ export const withheld = "[withheld: this text could not be checked for secrets]"
 
 /** A shorter value is no key, and taking it out everywhere would maim ordinary words. */
 const shortestValue = 8
+
+/** Of the secrets that are learned later, so many are known: older ones are good no more. */
+const mostLearned = 64
 
 /** Keys whose issuer gave them a shape of their own. */
 const shapes: ReadonlyArray<RegExp> = [
@@ -78,10 +83,20 @@ const forms = (value: string): ReadonlyArray<string> => [
 
 /** A redactor that knows these values and all shapes. */
 export const make = (secrets: ReadonlyArray<string>): Context.Tag.Service<Redactor> => {
-  const values = [...new Set(secrets.filter((secret) => secret.length >= shortestValue).flatMap(forms))].sort(
-    (a, b) => b.length - a.length
-  )
+  const given = new Set<string>()
+  /** Newest last. */
+  const learned = new Set<string>()
+  let values: ReadonlyArray<string> = []
+  const add = (into: Set<string>, more: ReadonlyArray<string>): void => {
+    const fresh = more.filter((secret) => secret.length >= shortestValue && !given.has(secret) && !learned.has(secret))
+    if (fresh.length === 0) return
+    for (const secret of fresh) into.add(secret)
+    for (const oldest of learned) if (learned.size > mostLearned) learned.delete(oldest)
+    values = [...new Set([...given, ...learned].flatMap(forms))].sort((a, b) => b.length - a.length)
+  }
+  add(given, secrets)
   return {
+    learn: (more) => add(learned, more),
     text: (text) => {
       try {
         return apply(values, text)

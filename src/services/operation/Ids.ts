@@ -12,6 +12,7 @@ export type IdKind =
   | "call"
   | "file"
   | "process"
+  | "credential"
 
 /** The one source of ids: sortable by time of making, unguessable, made from `Clock` and `Random` so that a run can be replayed. */
 export class Ids extends Context.Tag("hermes/operation/Ids")<

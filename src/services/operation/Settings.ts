@@ -1,4 +1,5 @@
 import { Context, type Redacted, Schema } from "effect"
+import type { OAuthLogin } from "../credential/OAuthLogin.js"
 import type { CommandTiers } from "../conversation/CommandTier.js"
 import type { ChannelOverrides } from "./ChannelOverride.js"
 import type { LongTurnRules } from "../conversation/LongTurn.js"
@@ -26,6 +27,8 @@ export interface ModelBackend {
   readonly contextWindow: number
   /** Is it shown pictures? Left out: no. */
   readonly sees?: boolean
+  /** The login whose tokens stand in the place of a key, where somebody has logged in with it. */
+  readonly login?: OAuthLogin
 }
 
 /** A command of the owner's own: words that are sent for it, or a line that the shell runs. */
@@ -89,6 +92,8 @@ export interface SettingsShape {
   readonly profile: string
   readonly model: ModelBackend
   readonly fallbacks: ReadonlyArray<ModelBackend>
+  /** What `hermes auth login` can log in with. */
+  readonly logins: ReadonlyArray<OAuthLogin>
   readonly agent: {
     readonly maxTurns: number
     readonly turnTimeoutSeconds: number

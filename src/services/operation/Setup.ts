@@ -44,14 +44,18 @@ export const known = (settings: SettingsShape, provider: Provider): ModelBackend
 
 /** The backend as it would be with this answer: a new key is tried alone. */
 export const backendOf = (settings: SettingsShape, answer: ModelAnswer): ModelBackend => {
-  const { spareKeys, ...before } = known(settings, answer.provider)
+  const { login, spareKeys, ...before } = known(settings, answer.provider)
   return {
     ...before,
     model: answer.model,
     baseUrl: answer.baseUrl,
     ...(answer.key !== null
       ? { apiKey: answer.key }
-      : { apiKey: before.apiKey, ...(spareKeys === undefined ? {} : { spareKeys }) })
+      : {
+          apiKey: before.apiKey,
+          ...(spareKeys === undefined ? {} : { spareKeys }),
+          ...(login === undefined ? {} : { login })
+        })
   }
 }
 

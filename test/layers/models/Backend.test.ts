@@ -5,6 +5,7 @@ import { rolldown } from "rolldown"
 import * as Backend from "../../../src/layers/models/Backend.js"
 import { standard } from "../../../src/layers/models/Limits.js"
 import * as Cooldowns from "../../../src/layers/models/Cooldowns.js"
+import * as AccessTokens from "../../../src/layers/models/oauth/AccessTokens.js"
 import * as Route from "../../../src/layers/models/Route.js"
 import { ModelRoute } from "../../../src/services/agent/ModelRoute.js"
 import { type ModelBackend, Settings } from "../../../src/services/operation/Settings.js"
@@ -12,7 +13,7 @@ import * as Server from "../../../src/testing/ModelServer.js"
 import * as Testing from "../../../src/testing/Settings.js"
 import { ask, backendOf, collect, edges, finishOf, secret, textOf } from "./fixture.js"
 
-const needs = Layer.mergeAll(edges, NodeFileSystem.layer, Cooldowns.layerMemory)
+const needs = Layer.mergeAll(edges, NodeFileSystem.layer, Cooldowns.layerMemory, AccessTokens.layerNone)
 
 const settings = (model: ModelBackend, fallbacks: ReadonlyArray<ModelBackend> = []) =>
   Testing.settings("/nowhere", { model, fallbacks, agent: { apiMaxRetries: 0 } })

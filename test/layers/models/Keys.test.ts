@@ -3,6 +3,7 @@ import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger, Redacted, TestClock } from "effect"
 import * as Cooldowns from "../../../src/layers/models/Cooldowns.js"
+import * as AccessTokens from "../../../src/layers/models/oauth/AccessTokens.js"
 import * as Route from "../../../src/layers/models/Route.js"
 import { ModelError, type ModelErrorReason, ModelRoute, ofTurn } from "../../../src/services/agent/ModelRoute.js"
 import { ModelRoutes } from "../../../src/services/agent/ModelRoutes.js"
@@ -180,7 +181,7 @@ describe("over HTTP", () => {
       Effect.provide(
         Layer.merge(Route.layer, Route.routes).pipe(
           Layer.provide([
-            Layer.mergeAll(edges, NodeFileSystem.layer, Cooldowns.layerMemory),
+            Layer.mergeAll(edges, NodeFileSystem.layer, Cooldowns.layerMemory, AccessTokens.layerNone),
             Layer.succeed(Settings, Testing.settings("/nowhere", { model, fallbacks, agent: { apiMaxRetries: 0 } }))
           ])
         )

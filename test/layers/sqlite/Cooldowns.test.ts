@@ -5,6 +5,7 @@ import { Effect, Layer, Logger, Redacted, TestClock } from "effect"
 import { readFileSync, readdirSync } from "node:fs"
 import path from "node:path"
 import * as Memory from "../../../src/layers/models/Cooldowns.js"
+import * as AccessTokens from "../../../src/layers/models/oauth/AccessTokens.js"
 import * as Route from "../../../src/layers/models/Route.js"
 import { seatOf } from "../../../src/layers/models/Seats.js"
 import * as Stored from "../../../src/layers/sqlite/Cooldowns.js"
@@ -47,7 +48,11 @@ const keysAskedWith = (cooldowns: Layer.Layer<Cooldowns>) =>
     const life = Effect.flatMap(ModelRoute, (route) => collect(route, ask("a"))).pipe(
       Effect.provide(
         Route.layer.pipe(
-          Layer.provide([Layer.merge(edges, NodeFileSystem.layer), cooldowns, Layer.succeed(Settings, settings)])
+          Layer.provide([
+            Layer.mergeAll(edges, NodeFileSystem.layer, AccessTokens.layerNone),
+            cooldowns,
+            Layer.succeed(Settings, settings)
+          ])
         )
       )
     )

@@ -7,6 +7,11 @@ const homes = { agent: "/home/ada/.hermes-effect", person: "/home/ada" }
 describe("reading", () => {
   it.each([
     ["/home/ada/.hermes-effect/.env", "never"],
+    ["/home/ada/.hermes-effect/auth.json", "never"],
+    ["/home/ada/.hermes-effect/auth.json.corrupt", "never"],
+    ["/home/ada/.hermes-effect/.auth.json.fil_1.tmp", "never"],
+    ["/home/ada/.hermes-effect/backups/b/auth.json", "never"],
+    ["/home/ada/.hermes-effect/workspace/auth.json", "allow"],
     ["/home/ada/.hermes-effect/.ENV", "never"],
     ["/home/ada/.Hermes-Effect/.env.bak", "never"],
     ["/home/ada/.hermes-effect/key", "never"],

@@ -4,9 +4,9 @@
  */
 import * as AnthropicClient from "@effect/ai-anthropic/AnthropicClient"
 import * as HttpBody from "@effect/platform/HttpBody"
-import type * as HttpClient from "@effect/platform/HttpClient"
+import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
-import { Effect, Stream } from "effect"
+import { Effect, Redacted, Stream } from "effect"
 import type { BackendName, ModelBackendService } from "../../../services/agent/ModelRoute.js"
 import type { ModelBackend } from "../../../services/operation/Settings.js"
 import * as EventParts from "../EventParts.js"
@@ -22,9 +22,11 @@ const rootOf = (baseUrl: string): string => baseUrl.trim().replace(/\/+$/, "").r
 export const make = (options: {
   readonly backend: ModelBackend
   readonly limits: ModelLimits
+  /** Is the key a token of a login, which goes into another header? */
+  readonly bearer?: boolean
 }): Effect.Effect<ModelBackendService, never, HttpClient.HttpClient> =>
   Effect.gen(function* () {
-    const { backend, limits } = options
+    const { backend, bearer = false, limits } = options
     const name: BackendName = { provider: backend.provider, model: backend.model }
     const origin: Failure.CallOrigin = {
       backend: name,
@@ -33,9 +35,12 @@ export const make = (options: {
     }
     const client = yield* Effect.scoped(
       AnthropicClient.make({
-        apiKey: backend.apiKey ?? undefined,
+        apiKey: bearer ? undefined : (backend.apiKey ?? undefined),
         apiUrl: backend.baseUrl === null ? undefined : rootOf(backend.baseUrl),
-        transformClient: guarded
+        transformClient: (client) =>
+          bearer && backend.apiKey !== null
+            ? HttpClient.mapRequest(guarded(client), HttpClientRequest.bearerToken(Redacted.value(backend.apiKey)))
+            : guarded(client)
       })
     )
     return {

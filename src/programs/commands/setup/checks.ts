@@ -1,15 +1,16 @@
 /** The live checks of answers: each asks whom it is about. */
-import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { Effect, Layer, Option, type Redacted, Schema } from "effect"
 import * as fs from "node:fs"
 import path from "node:path"
+import { seatsOf } from "../../../layers/models/Backend.js"
 import * as Trial from "../../../layers/models/Trial.js"
-import * as Ids from "../../../layers/node/Ids.js"
+import * as HomeDirectory from "../../../layers/node/Home.js"
 import * as Account from "../../../layers/telegram/Account.js"
 import * as ModelProblem from "../../../services/agent/ModelProblem.js"
 import { keys } from "../../../services/operation/ConfigKey.js"
-import type { SettingsShape } from "../../../services/operation/Settings.js"
+import { Settings, type SettingsShape } from "../../../services/operation/Settings.js"
 import * as Setup from "../../../services/operation/Setup.js"
+import { asking } from "../live.js"
 
 /** An answer that did not hold, and what to do about it. */
 export class NotHeld extends Schema.TaggedError<NotHeld>()("NotHeld", {
@@ -26,7 +27,10 @@ export class NotHeld extends Schema.TaggedError<NotHeld>()("NotHeld", {
 export const model = (answer: Setup.ModelAnswer, settings: SettingsShape) =>
   answer.provider === "offline"
     ? Effect.succeed("the built-in assistant, which is no language model")
-    : Trial.run(Setup.backendOf(settings, answer), settings.timezone).pipe(
+    : Effect.flatMap(seatsOf(Setup.backendOf(settings, answer)), (seats) =>
+        Effect.forEach(seats.slice(0, 1), (seated) => Trial.run(seated, settings.timezone))
+      ).pipe(
+        Effect.map(([millis = 0]) => millis),
         Effect.map((millis) => `${answer.provider}/${answer.model} answers (${(millis / 1_000).toFixed(1)} s)`),
         Effect.mapError((error) => {
           const { cause, next } = ModelProblem.describe(error, 0)
@@ -36,7 +40,10 @@ export const model = (answer: Setup.ModelAnswer, settings: SettingsShape) =>
             remedy: error.reason === "auth" ? "Check the key: it was not taken." : next
           })
         }),
-        Effect.provide(Layer.merge(FetchHttpClient.layer, Ids.layer))
+        Effect.provide(
+          // The home may not be there yet.
+          asking.pipe(Layer.provide([Layer.succeed(Settings, settings), HomeDirectory.planned(settings.home)]))
+        )
       )
 
 /** The bot's name. */

@@ -46,6 +46,8 @@ const answers = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
     return nevers("approvals", "answering approvals is for the owner")
   if (follows(words, /^pairing$/i, /^(approve|revoke)$/i))
     return nevers("pairing", "letting people in is for the owner")
+  if (isHermes(invocation) && follows(words, /^auth$/i, /^(login|logout|revive)$/i))
+    return nevers("auth", "logging in and out is for the owner")
   if (follows(words, /^config$/i, /^set$/i, { test: OwnersSetting.is }))
     return nevers("config", "approvals, security and allowlists are set by the owner")
   if (
@@ -60,7 +62,7 @@ const answers = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
     return nevers("pause", "what the owner has paused begins again when the owner says so")
   if (!isHermes(invocation)) return none
   const [first = "", second = "x"] = words.slice(words.findIndex((word) => scriptName.test(word)) + 1)
-  const guarded = /^(approvals?|pairing|config|cron|gateway)$/i
+  const guarded = /^(approvals?|auth|pairing|config|cron|gateway)$/i
   const surely = /^hermes/.test(invocation.name) || textsOf(invocation).some((text) => /hermes/i.test(text))
   if ((surely && !Marked.isKnown(first)) || (guarded.test(first) && !Marked.isKnown(second)))
     return asks("hidden-command", "what it would tell the agent's gateway is not known before it runs")

@@ -27,12 +27,12 @@ const unclear = ({ access, text }: Touches.Touch, file: string | null, kinds: Pl
   if (file === null || text.startsWith(Marked.unknown)) {
     const tail = (file ?? text).split("/").filter((part) => part !== "")
     const last = tail.at(-1) ?? ""
-    const secret = /^(\.env|state\.db.*|gateway\.lock)$/.test(last) && text !== last && text.includes("/")
+    const secret = /^(\.env|auth\.json|state\.db.*|gateway\.lock)$/.test(last) && text !== last && text.includes("/")
     const place = [...kinds.credentials, ...(access === "write" ? kinds.starts : [])].some((known) => {
       const own = known.slice(kinds.person.length + 1)
       return own.startsWith(".") && `/${tail.join("/")}/`.includes(`/${own}/`)
     })
-    return secret || place || (file === null && /^(\.env|state\.db)$/.test(last))
+    return secret || place || (file === null && /^(\.env|auth\.json|state\.db)$/.test(last))
       ? asks("hidden-path", `which ${shownPlace(last)} it means is not known before it runs`)
       : none
   }
@@ -76,7 +76,7 @@ export interface Touched {
 const readers =
   /^(cat|bat|less|more|head|tail|tac|nl|grep|egrep|rg|strings|base64|base32|xxd|od|hexdump|sort|awk|gawk|sed|cut|paste|cp|mv|tar|zip|curl|wget|scp|rsync|nc|ncat|openssl|gpg|dd|tee|python[\d.]*|node|perl|ruby|jq|sqlite3|vim?|nano|source|\.|ln|install|gzip|xz|split)$/
 const secretWords =
-  /hermes|HERMES_HOME|\.env\b|state\.db|\.ssh\b|\.aws\b|\.netrc|\.npmrc|\.gnupg|id_(?:rsa|ed25519|ecdsa)/
+  /hermes|HERMES_HOME|\.env\b|auth\.json|state\.db|\.ssh\b|\.aws\b|\.netrc|\.npmrc|\.gnupg|id_(?:rsa|ed25519|ecdsa)/
 
 /** Files that another command finds, in a line that speaks of secrets. */
 const collected = (invocation: Invocation, source: string): ReadonlyArray<Finding> => {

@@ -8,6 +8,7 @@ import {
   Dollars,
   Fallbacks,
   FilledText,
+  Logins,
   Megabytes,
   MegabytesInAll,
   Prices,
@@ -64,6 +65,12 @@ export const model = {
     schema: Fallbacks,
     fallback: [],
     doc: "backends that take over, in order: {provider, model, base_url?, key_env?}"
+  }),
+  logins: key({
+    path: "oauth",
+    schema: Logins,
+    fallback: {},
+    doc: "ways to log in instead of a key, by name: {provider?, base_url?, client_id, device_url, token_url, scope?, client_secret_env?}; `hermes auth login NAME` does it"
   }),
   dailyUsd: key({
     path: "limits.daily_usd",

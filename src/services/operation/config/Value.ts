@@ -147,6 +147,36 @@ export const Fallbacks = expecting(
   "a list of backends {provider, model, base_url, key_env, context_length}, such as [{provider: openai, model: gpt-5-mini}]"
 )
 
+const loopbackHosts = new Set(["localhost", "127.0.0.1", "[::1]"])
+
+/** Where tokens may go: nobody on the way reads them. */
+const isSecret = (text: string): boolean =>
+  URL.canParse(text) &&
+  (/^https:$/.test(new URL(text).protocol) || (isWebAddress(text) && loopbackHosts.has(new URL(text).hostname)))
+const SecretAddress = Schema.String.pipe(Schema.filter(isSecret))
+
+export const Logins = expecting(
+  Schema.Record({
+    key: Schema.String,
+    value: Schema.Struct({
+      provider: Schema.optional(Schema.Literal("anthropic", "openai", "openai-compatible")),
+      base_url: Schema.optional(SecretAddress),
+      client_id: Schema.NonEmptyString,
+      client_secret_env: Schema.optional(Schema.NonEmptyString),
+      device_url: SecretAddress,
+      token_url: SecretAddress,
+      scope: Schema.optional(Schema.NonEmptyString)
+    })
+      .annotations(strict)
+      .pipe(
+        Schema.filter(
+          ({ base_url, provider = "openai-compatible" }) => provider !== "openai-compatible" || base_url !== undefined
+        )
+      )
+  }).pipe(named((name) => /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/.test(name))),
+  "logins by name {provider, base_url, client_id, client_secret_env, device_url, token_url, scope}, with https addresses, such as {portal: {base_url: https://api.portal.example/v1, client_id: hermes, device_url: https://portal.example/device, token_url: https://portal.example/token}}"
+)
+
 export const amount = Schema.Number.pipe(Schema.nonNegative(), Schema.finite())
 export const Dollars = expecting(Schema.NullOr(amount), "dollars, 0 or more")
 export const Tokens = expecting(

@@ -1,0 +1,145 @@
+/**
+ * One question to the server of a login (RFC 6749, RFC 8628), bounded in time and size, without redirects. A refusal is
+ * told by its code and the words beside it, out of which whatever was sent is taken; the rest of a body is told to nobody.
+ */
+import * as HttpBody from "@effect/platform/HttpBody"
+import * as HttpClient from "@effect/platform/HttpClient"
+import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
+import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
+import { Clock, Data, Effect, Either, Redacted, Schema, Stream } from "effect"
+import * as Misfit from "../../../services/operation/Misfit.js"
+import * as ErrorBody from "../ErrorBody.js"
+import * as Failure from "../Failure.js"
+import { guarded, redirected } from "../ProviderClient.js"
+
+/** From the question to the end of its answer. */
+const patienceMillis = 15_000
+const mostBytes = 64 * 1024
+
+/** It was not answered as asked. */
+export class EndpointFailure extends Data.TaggedError("EndpointFailure")<{
+  /** `unsent`: it never arrived. `unheard`: whether it was acted upon is not known. `refused`: it was answered with a no. */
+  readonly kind: "unsent" | "unheard" | "refused"
+  /** The code of RFC 6749 of a refusal; null where it has none. */
+  readonly code: string | null
+  readonly status: number | null
+  readonly detail: string
+  readonly retryAfterMillis: number | null
+}> {
+  override get message(): string {
+    return this.detail
+  }
+}
+
+const Refusal = Schema.Struct({
+  error: Schema.String,
+  error_description: Schema.optional(Schema.NullOr(Schema.String))
+})
+const decodeRefusal = Misfit.decoder(Schema.parseJson(Refusal))
+
+const failure = (
+  kind: EndpointFailure["kind"],
+  detail: string,
+  more: Partial<Pick<EndpointFailure, "code" | "status" | "retryAfterMillis">> = {}
+) => new EndpointFailure({ kind, detail, code: null, status: null, retryAfterMillis: null, ...more })
+
+const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : "the login's server")
+
+const textOf = (response: HttpClientResponse.HttpClientResponse) =>
+  response.stream.pipe(
+    Stream.runFoldWhile(
+      { pieces: new Array<Uint8Array>(), length: 0 },
+      ({ length }) => length <= mostBytes,
+      ({ length, pieces }, piece) => ({ pieces: [...pieces, piece], length: length + piece.length })
+    ),
+    Effect.map(({ pieces }) => new TextDecoder().decode(Buffer.concat(pieces).subarray(0, mostBytes)))
+  )
+
+/** What is sent, of which nothing is told. */
+export type Fields = { readonly [name: string]: string | Redacted.Redacted | null }
+
+const plainOf = (value: string | Redacted.Redacted): string =>
+  Redacted.isRedacted(value) ? Redacted.value(value) : value
+
+/** The answer as `schema` has it. */
+export const ask = <A, I>(
+  client: HttpClient.HttpClient,
+  url: string,
+  fields: Fields,
+  schema: Schema.Schema<A, I>
+): Effect.Effect<A, EndpointFailure> => {
+  const sent = Object.entries(fields).flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]))
+  const scrub = Failure.scrubber(...sent.map(([, value]) => (Redacted.isRedacted(value) ? value : null)))
+  const host = hostOf(url)
+  const decode = Misfit.decoder(Schema.parseJson(schema))
+  const form = new URLSearchParams(sent.map(([name, value]) => [name, plainOf(value)])).toString()
+  return Effect.gen(function* () {
+    const response = yield* guarded(client)
+      .execute(
+        HttpClientRequest.post(url, {
+          acceptJson: true,
+          body: HttpBody.text(form, "application/x-www-form-urlencoded")
+        })
+      )
+      .pipe(
+        Effect.mapError((error) => {
+          if (error._tag === "RequestError" && error.reason === "InvalidUrl")
+            return failure("unsent", `${host} is no address`)
+          const { message, transport } = Failure.transportFailure(error.cause)
+          const sure = transport === "connect" || transport === "dns" || transport === "tls"
+          return failure(sure ? "unsent" : "unheard", `${host}: ${message}`)
+        })
+      )
+    const redirect = redirected(response.status, response.headers["location"])
+    if (redirect !== null)
+      return yield* failure("refused", `${host} answers with a redirect, which is not followed`, {
+        status: response.status
+      })
+    const text = yield* Effect.mapError(textOf(response), () => failure("unheard", `${host}: the answer broke off`))
+    if (response.status >= 200 && response.status < 300) {
+      const answer = decode(text)
+      if (Either.isRight(answer)) return answer.right
+    }
+    const refusal = decodeRefusal(text)
+    const now = yield* Clock.currentTimeMillis
+    const more = { status: response.status, retryAfterMillis: ErrorBody.retryAfterMillis(response.headers, "", now) }
+    if (Either.isRight(refusal)) {
+      const { error, error_description: words } = refusal.right
+      const code = /^[\w.:-]{1,80}$/.test(error) ? error : null
+      const said = [code, words].filter((part) => typeof part === "string" && part !== "").join(": ")
+      return yield* failure("refused", `${host} said ${Failure.detailOf(said, scrub)}`, { ...more, code })
+    }
+    // A good status with an answer that makes no sense: it may have been acted upon.
+    return yield* failure(
+      response.status >= 400 && response.status < 500 ? "refused" : "unheard",
+      response.status >= 200 && response.status < 300
+        ? `${host} answers with something else than OAuth`
+        : `${host} answers with status ${response.status}`,
+      more
+    )
+  }).pipe(
+    Effect.scoped,
+    Effect.timeoutFail({
+      duration: patienceMillis,
+      onTimeout: () => failure("unheard", `${host} gave no answer within ${patienceMillis / 1_000} s`)
+    })
+  )
+}
+
+const Seconds = Schema.Union(Schema.Number, Schema.NumberFromString).pipe(
+  Schema.filter((n) => Number.isFinite(n) && n >= 0)
+)
+
+/** Tokens as a server gives them (RFC 6749 §5.1). */
+export const Tokens = Schema.Struct({
+  access_token: Schema.Redacted(Schema.NonEmptyString),
+  token_type: Schema.optional(Schema.String.pipe(Schema.pattern(/^bearer$/i))),
+  expires_in: Schema.optional(Schema.NullOr(Seconds)),
+  refresh_token: Schema.optional(Schema.NullOr(Schema.Redacted(Schema.NonEmptyString))),
+  scope: Schema.optional(Schema.NullOr(Schema.String))
+})
+export type Tokens = typeof Tokens.Type
+
+/** Epoch milliseconds; null where the server does not say. A life of more than a year is none. */
+export const expiryOf = (tokens: Tokens, now: number): number | null =>
+  typeof tokens.expires_in === "number" ? now + Math.min(tokens.expires_in, 31_536_000) * 1_000 : null
