@@ -250,11 +250,11 @@ export const processPlaces = [
   /^src\/layers\/node\/CareProcess\.ts$/,
   // the service manager and its word to systemd: of the machine, in nobody's turn
   /^src\/layers\/node\/service\//,
-  /^src\/layers\/sqlite\/Checkpointer\.ts$/
+  /^src\/layers\/sqlite\/ConnectionThread\.ts$/
 ]
 
 /** The only places that may find a package's file by its name. */
-const resolvePlaces = [/^src\/layers\/sqlite\/Checkpointer\.ts$/, /^src\/layers\/judge\/BashTree\.ts$/]
+const resolvePlaces = [/^src\/layers\/sqlite\/ConnectionThread\.ts$/, /^src\/layers\/judge\/BashTree\.ts$/]
 
 /** The only places that may make keys and codes, which no seed may replay. */
 const secretPlaces = [/^src\/layers\/node\//, /^src\/layers\/sqlite\/PairingCode\.ts$/]

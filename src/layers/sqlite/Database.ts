@@ -6,6 +6,7 @@ import { Database } from "../../services/state/Database.js"
 import { type StateError, StateLocked, StateReadOnly, StateUnopened } from "../../services/state/StateError.js"
 import * as Placing from "./care/Placing.js"
 import * as Checkpointer from "./Checkpointer.js"
+import * as ConnectionThread from "./ConnectionThread.js"
 import * as Condition from "./Condition.js"
 import * as DatabaseFile from "./DatabaseFile.js"
 import * as DirectClient from "./DirectClient.js"
@@ -186,7 +187,10 @@ export const open = ({ file, journalMode = "wal" }: Options) =>
     yield* refuseUnsafe(file)
     yield* DatabaseFile.prepare(file)
     const { condition, reader, writer } = yield* openPair(file, journalMode)
-    const checkpointer = writer.journal === "wal" ? yield* Checkpointer.make(file, condition) : Checkpointer.none
+    const checkpointer =
+      writer.journal === "wal"
+        ? yield* Checkpointer.make(yield* ConnectionThread.make(file, "FULL"), condition)
+        : Checkpointer.none
     return yield* makeDatabase({ writer, reader, checkpointer, condition })
   }).pipe(Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make), opening(file))
 

@@ -9,7 +9,7 @@ import { type IndexedMessage, SearchIndex, type Watermark } from "./SearchIndex.
 import { columns, type Message, messagesOf, mostOfResult, placeWord, textOf } from "./SearchRows.js"
 
 /** What one slice of the index may take of the event loop, and the rows to begin with. */
-const sliceMillis = 8
+const sliceMillis = 4
 const firstSlice = 20
 const largestSlice = 400
 /** A slice is at most so many times the last one: a quick one, of short messages, says little of the next. */
@@ -120,14 +120,12 @@ export const make = Effect.gen(function* () {
       if (last === undefined) break
       const to = { id: last.id, mark: markOf(last) }
       const words = rows.filter((row) => !row.hidden && row.role !== "summary").map(indexed)
-      const read = yield* Clock.currentTimeNanos
+      const took = Number((yield* Clock.currentTimeNanos) - began) / 1e6
       yield* EventLoop.turn
-      const adding = yield* Clock.currentTimeNanos
       yield* index.add(words, to)
       watermark = to
       added += rows.length
       pieces += 1
-      const took = Number((yield* Clock.currentTimeNanos) - adding + read - began) / 1e6
       const wanted = Math.floor((size * sliceMillis) / Math.max(took, 1))
       size = Math.max(1, Math.min(largestSlice, size * mostGrowth, wanted))
       yield* EventLoop.turn

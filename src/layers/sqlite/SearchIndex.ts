@@ -7,8 +7,10 @@ import * as Reactivity from "@effect/experimental/Reactivity"
 import type { SqlClient } from "@effect/sql"
 import { Cause, Clock, Context, Effect, Exit, Layer, Schema, Scope } from "effect"
 import { rmSync } from "node:fs"
+import type { StateError } from "../../services/state/StateError.js"
 import * as Checkpointer from "./Checkpointer.js"
 import * as Condition from "./Condition.js"
+import * as ConnectionThread from "./ConnectionThread.js"
 import * as DatabaseFile from "./DatabaseFile.js"
 import * as DirectClient from "./DirectClient.js"
 import * as Rows from "./Rows.js"
@@ -27,7 +29,7 @@ const retryMillis = 60_000
 /** Words that the ranking looks at: the newest so many messages that answer at all. All of them would take 100 ms for a common word. */
 const candidates = 1_000
 
-/** Pages that one merge writes, which bounds what it takes. */
+/** Pages that one merge writes, which bounds how long the thread is not there for anything else. */
 const mergePages = { words: 24, letters: 12 }
 
 /** Pieces of one size that SQLite joins on its own account, in one go: never so many, because they are joined before. */
@@ -97,8 +99,6 @@ const schema = [
 const Progress = Rows.first(Schema.Struct({ layout: Schema.Number, id: Schema.Number, mark: Schema.String }))
 const Found = Rows.whole(Schema.Struct({ id: Schema.Number }))
 
-const Changes = Found
-
 const unusable = (error: unknown): IndexUnusable => new IndexUnusable({ detail: detailOf(error) })
 
 /** What the driver throws is about the file, not a bug. */
@@ -107,32 +107,52 @@ const attempted = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, Inde
     Cause.isInterruptedOnly(cause) ? Effect.interrupt : Effect.fail(unusable(Cause.squash(cause)))
   )
 
+/** It ended or hangs: that says nothing about the file. */
+const isOfTheThread = (error: unknown): boolean => error instanceof ConnectionThread.ThreadFailed && error.code === null
+
+/** One transaction; answers how many rows it changed. */
+type Write = (statements: ReadonlyArray<ConnectionThread.Statement>) => Effect.Effect<number, unknown>
+
 interface Opened {
   readonly sql: SqlClient.SqlClient
-  readonly checkpoints: Checkpoints
+  readonly write: Write
   readonly scope: Scope.CloseableScope
 }
 
-interface Checkpoints {
-  /** Waits while the log is too long. */
-  readonly room: Effect.Effect<void>
-  /** Told after each transaction. */
-  readonly committed: () => void
-}
-
-/** In a thread beside: the sync of a checkpoint inside a slice would hold everything for as long as the disk takes. */
-const checkpointsOf = (file: string) =>
+/** In a thread beside: to sort a slice into its place, to join pieces and to sync the disk takes tens of milliseconds. */
+const besideOf = (file: string) =>
   Effect.gen(function* () {
     const condition = Condition.make(yield* DatabaseFile.watch(file))
-    const checkpointer = yield* Checkpointer.make(file, condition)
-    return {
-      room: checkpointer.room,
-      committed: () => {
-        condition.lost()
-        checkpointer.committed()
-      }
-    } satisfies Checkpoints
+    const thread = yield* ConnectionThread.make(file, "NORMAL")
+    const checkpointer = yield* Checkpointer.make(thread, condition)
+    const write: Write = (statements) =>
+      checkpointer.room.pipe(
+        Effect.zipRight(
+          Effect.suspend(() => {
+            const wrong = condition.wrong()
+            return wrong === null ? Effect.void : Effect.fail<StateError>(wrong)
+          })
+        ),
+        Effect.zipRight(Effect.uninterruptible(Effect.tap(thread.transaction(statements), checkpointer.committed)))
+      )
+    return write
   })
+
+/** In memory there is one connection only. */
+const hereOf = (sql: SqlClient.SqlClient): Write => {
+  const changes = Effect.map(Found(sql`SELECT total_changes() AS id`), ([row]) => row?.id ?? 0)
+  return (statements) =>
+    Effect.gen(function* () {
+      const before = yield* changes
+      yield* run(sql, ["BEGIN IMMEDIATE"])
+      yield* Effect.forEach(statements, ([text, params]) => sql.unsafe(text, params), { discard: true })
+      yield* run(sql, ["COMMIT"])
+      return (yield* changes) - before
+    }).pipe(
+      Effect.tapErrorCause(() => Effect.ignore(run(sql, ["ROLLBACK"]))),
+      Effect.uninterruptible
+    )
+}
 
 const run = (sql: SqlClient.SqlClient, statements: ReadonlyArray<string>) =>
   Effect.forEach(statements, (statement) => sql.unsafe(statement), { discard: true })
@@ -161,8 +181,8 @@ const connect = (file: string, readonly: boolean) =>
       }
       const progress = yield* Progress(sql`SELECT layout, id, mark FROM progress`)
       if (progress?.layout !== layout) return yield* new IndexUnusable({ detail: "it has another layout" })
-      const checkpoints = readonly || file === ":memory:" ? Checkpointer.none : yield* checkpointsOf(file)
-      return { sql, scope, checkpoints } satisfies Opened
+      const write = readonly || file === ":memory:" ? hereOf(sql) : yield* besideOf(file)
+      return { sql, scope, write } satisfies Opened
     }).pipe(
       Effect.provideService(Scope.Scope, scope),
       Effect.provide(Reactivity.layer),
@@ -197,14 +217,14 @@ const make = (file: string, readonly: boolean) =>
     })
     yield* Effect.addFinalizer(() => close)
 
-    const keep = (open: Opened): SqlClient.SqlClient => {
+    const keep = (open: Opened): Opened => {
       opened = open
-      return open.sql
+      return open
     }
 
     /** Opens it; where that fails, makes it anew. Without success it is left alone for a minute. */
-    const open: Effect.Effect<SqlClient.SqlClient, IndexUnusable> = Effect.gen(function* () {
-      if (opened !== null) return opened.sql
+    const open: Effect.Effect<Opened, IndexUnusable> = Effect.gen(function* () {
+      if (opened !== null) return opened
       const now = yield* Clock.currentTimeMillis
       if (now - failedAt < retryMillis) return yield* failure
       return yield* connect(file, readonly).pipe(
@@ -237,13 +257,13 @@ const make = (file: string, readonly: boolean) =>
     )
 
     /** Whatever fails in the index is its damage: it is thrown away, and its next user makes it anew. */
-    const use = <A, E>(work: (sql: SqlClient.SqlClient) => Effect.Effect<A, E>): Effect.Effect<A, IndexUnusable> =>
-      Effect.flatMap(open, (sql) =>
+    const using = <A, E>(work: (open: Opened) => Effect.Effect<A, E>): Effect.Effect<A, IndexUnusable> =>
+      Effect.flatMap(open, (one) =>
         attempted(
           Effect.tapError(
-            Effect.suspend(() => work(sql)),
+            Effect.suspend(() => work(one)),
             (error) =>
-              readonly || isBusy(error)
+              readonly || isBusy(error) || isOfTheThread(error)
                 ? Effect.void
                 : Effect.zipRight(
                     Effect.logWarning("the search index is damaged and is made anew; no message is affected").pipe(
@@ -254,39 +274,31 @@ const make = (file: string, readonly: boolean) =>
           )
         )
       )
+    const use = <A, E>(work: (sql: SqlClient.SqlClient) => Effect.Effect<A, E>) => using(({ sql }) => work(sql))
+    const write = (statements: ReadonlyArray<ConnectionThread.Statement>) => using((one) => one.write(statements))
 
-    const checkpoints = (): Checkpoints => opened?.checkpoints ?? Checkpointer.none
-    const room = Effect.suspend(() => checkpoints().room)
-    const committed = Effect.sync(() => checkpoints().committed())
-
-    const transaction = <E>(sql: SqlClient.SqlClient, work: Effect.Effect<unknown, E>) =>
-      Effect.zipRight(
-        room,
-        run(sql, ["BEGIN IMMEDIATE"]).pipe(
-          Effect.zipRight(work),
-          Effect.zipRight(run(sql, ["COMMIT"])),
-          Effect.tapErrorCause(() => Effect.ignore(run(sql, ["ROLLBACK"]))),
-          Effect.zipRight(committed),
-          Effect.uninterruptible
+    const inserts = (messages: ReadonlyArray<IndexedMessage>): ReadonlyArray<ConnectionThread.Statement> => {
+      const statements: Array<ConnectionThread.Statement> = []
+      const insert = (table: string, rows: ReadonlyArray<readonly [id: number, text: string]>): void => {
+        if (rows.length > 0)
+          statements.push([
+            `INSERT INTO ${table} (rowid, text) VALUES ${rows.map(() => "(?, ?)").join(", ")}`,
+            rows.flat()
+          ])
+      }
+      for (let from = 0; from < messages.length; from += rowsAtOnce) {
+        const some = messages.slice(from, from + rowsAtOnce)
+        insert(
+          "words",
+          some.map(({ id, words }) => [id, words])
         )
-      )
-
-    const inserts = (sql: SqlClient.SqlClient, messages: ReadonlyArray<IndexedMessage>) =>
-      Effect.gen(function* () {
-        for (let from = 0; from < messages.length; from += rowsAtOnce) {
-          const some = messages.slice(from, from + rowsAtOnce)
-          yield* sql.unsafe(
-            `INSERT INTO words (rowid, text) VALUES ${some.map(() => "(?, ?)").join(", ")}`,
-            some.flatMap(({ id, words }) => [id, words])
-          )
-          const lettered = some.flatMap(({ id, letters }) => (letters === null ? [] : [[id, letters] as const]))
-          if (lettered.length > 0)
-            yield* sql.unsafe(
-              `INSERT INTO letters (rowid, text) VALUES ${lettered.map(() => "(?, ?)").join(", ")}`,
-              lettered.flat()
-            )
-        }
-      })
+        insert(
+          "letters",
+          some.flatMap(({ id, letters }) => (letters === null ? [] : [[id, letters] as const]))
+        )
+      }
+      return statements
+    }
 
     const ids = (rows: ReadonlyArray<{ readonly id: number }>) => rows.map((row) => row.id)
 
@@ -329,47 +341,31 @@ const make = (file: string, readonly: boolean) =>
           )
         ),
       add: (messages, to) =>
-        use((sql) =>
-          transaction(
-            sql,
-            Effect.zipRight(
-              inserts(sql, messages),
-              sql`UPDATE progress SET id = ${to.id}, mark = ${to.mark} WHERE one = 1`
-            ).pipe(
-              Effect.tap(() =>
-                Effect.sync(() => {
-                  last = null
-                })
-              )
-            )
-          )
+        Effect.map(
+          write([...inserts(messages), ["UPDATE progress SET id = ?, mark = ? WHERE one = 1", [to.id, to.mark]]]),
+          () => {
+            last = null
+          }
         ),
-      merge: use((sql) =>
-        Effect.gen(function* () {
-          yield* room
-          const changes = Effect.map(Changes(sql`SELECT total_changes() AS id`), ([row]) => row?.id ?? 0)
-          const before = yield* changes
-          const table = merging
-          yield* run(sql, [`INSERT INTO ${table} (${table}, rank) VALUES ('merge', ${mergePages[table]})`])
-          yield* committed
-          // It counts as a change by itself, whatever it found to do.
-          if ((yield* changes) - before > 1) return true
-          merging = table === "words" ? "letters" : "words"
-          return table === "words"
-        })
-      ),
+      merge: Effect.suspend(() => {
+        const table = merging
+        return Effect.map(
+          write([[`INSERT INTO ${table} (${table}, rank) VALUES ('merge', ${mergePages[table]})`]]),
+          (changed) => {
+            // It counts as a change by itself, whatever it found to do.
+            if (changed > 1) return true
+            merging = table === "words" ? "letters" : "words"
+            return table === "words"
+          }
+        )
+      }),
       forget: (gone) =>
-        use((sql) =>
-          transaction(
-            sql,
-            Effect.forEach(
-              ["words", "letters"],
-              (table) =>
-                sql.unsafe(`DELETE FROM ${table} WHERE rowid IN (SELECT value FROM json_each(?))`, [
-                  JSON.stringify(gone)
-                ]),
-              { discard: true }
-            )
+        Effect.asVoid(
+          write(
+            ["words", "letters"].map((table) => [
+              `DELETE FROM ${table} WHERE rowid IN (SELECT value FROM json_each(?))`,
+              [JSON.stringify(gone)]
+            ])
           )
         ),
       clear,
