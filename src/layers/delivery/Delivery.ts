@@ -228,7 +228,7 @@ const make = Effect.gen(function* () {
 
   return Delivery.of({
     prepare,
-    begin: Effect.fn("Delivery.begin")(begin),
+    begin,
     dispatch: (rows, buttons, along) =>
       Effect.uninterruptibleMask((restore) => Effect.flatMap(courier.begin(rows, buttons ?? [], along), restore)),
     deliver: Effect.fn("Delivery.deliver")(deliver),

@@ -233,7 +233,7 @@ const make = Effect.gen(function* () {
     })
 
   return Search.of({
-    search: Effect.fn("Search.search")(function* (options) {
+    search: Effect.fnUntraced(function* (options) {
       const query = SearchQuery.parse(options.text)
       const words = SearchQuery.toMatch(query)
       if (words === null) return []
