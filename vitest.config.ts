@@ -22,7 +22,7 @@ const alone = [
 const long = full
   ? []
   : [
-      "test/e2e/{providers,restart}.test.ts",
+      "test/e2e/{logins,providers,restart}.test.ts",
       "test/e2e/cron/starvation.test.ts",
       "test/e2e/hands/death.test.ts",
       "test/e2e/kill/{processes,reply}.test.ts",
