@@ -7,7 +7,8 @@ import * as Occurrences from "./Occurrences.js"
 import * as Permission from "./Permission.js"
 import { each, type Wrong } from "./Wrong.js"
 import type { Order, Telling } from "./Telling.js"
-import type { Act, World } from "./World.js"
+import type { Act } from "./Life.js"
+import type { World } from "./World.js"
 
 /** In that chat, and in its thread where it is one. */
 const standsIn = ({ place, platform }: Chat, act: Act): boolean =>

@@ -20,7 +20,8 @@ const isBusy = (): boolean => process.getActiveResourcesInfo().some((name) => bu
 const still = 3
 /** Turns made for what is under way; what takes longer, such as a process, is waited for by the millisecond. */
 const keen = 100
-const moment = Effect.async<void>((resume) => {
+/** Real time, for what no turn of the event loop tells of. */
+export const moment: Effect.Effect<void> = Effect.async<void>((resume) => {
   setTimeout(() => resume(Effect.void), 1)
 })
 /** Seconds, when something hangs. */

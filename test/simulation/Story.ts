@@ -56,7 +56,13 @@ export type Step =
   | { readonly _tag: "Trouble"; readonly chat: number; readonly trouble: Trouble; readonly times: number }
   | { readonly _tag: "Pass"; readonly millis: number }
   | { readonly _tag: "Jump"; readonly millis: number }
-  | { readonly _tag: "Crash"; readonly writes: number; readonly when: "before" | "after" }
+  /** The process dies at a write to come; the next may die at its beginning, at one of its first writes. */
+  | {
+      readonly _tag: "Crash"
+      readonly writes: number
+      readonly when: "before" | "after"
+      readonly again: number | null
+    }
   | { readonly _tag: "Restart" }
 
 /** What a burst's messages are numbered. */
@@ -111,6 +117,10 @@ class Past {
     return this.picked(chance, this.said)
   }
 
+  latest(chance: Chance): Said {
+    return this.picked(chance, this.said.slice(-2))
+  }
+
   /** Where somebody has lately asked for what needs a yes. */
   gate(chance: Chance): Said {
     return this.picked(chance, this.said.filter(({ verb }) => verb === "gate").slice(-2))
@@ -132,8 +142,9 @@ const mostly = (chance: Chance): boolean => chance.below(4) > 0
 const other = (chance: Chance, { by }: Said): number => by + 1 + chance.below(2)
 
 const make = (chance: Chance, number: number, past: Past): Step => {
-  const chat = chance.below(chats.length)
-  const by = chance.below(3)
+  // Now and then where something was just said: it may still be at work.
+  const { by, chat } =
+    chance.below(3) === 0 ? placed(past.latest(chance)) : { chat: chance.below(chats.length), by: chance.below(3) }
   const order = (own: number): Verb => {
     const ordered = verb(chance)
     past.say({ number: own, chat, by, verb: ordered })
@@ -230,7 +241,15 @@ const make = (chance: Chance, number: number, past: Past): Step => {
         ])
       })
     ],
-    [5, () => ({ _tag: "Crash", writes: chance.below(8), when: chance.below(2) === 0 ? "before" : "after" })],
+    [
+      5,
+      () => ({
+        _tag: "Crash",
+        writes: chance.below(8),
+        when: chance.below(2) === 0 ? "before" : "after",
+        again: chance.below(4) === 0 ? chance.below(8) : null
+      })
+    ],
     [2, () => ({ _tag: "Restart" })]
   ])()
 }

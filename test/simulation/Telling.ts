@@ -211,7 +211,10 @@ export class Telling {
       case "Jump":
         return this.world.jump(step.millis)
       case "Crash":
-        return Effect.sync(() => this.world.planCut(step))
+        return Effect.sync(() => {
+          this.world.planCut(step)
+          if (step.again !== null) this.world.planNextCut({ writes: step.again, when: step.when })
+        })
       case "Restart":
         return Effect.flatMap(this.world.end, () => this.world.begin(this.world.diedLast))
     }
@@ -228,7 +231,7 @@ export class Telling {
       case "Jump":
         return this.census?.add(`step: Jump ${step.millis > 0 ? "forwards" : "back"}`)
       case "Crash":
-        return this.census?.add(`step: Crash ${step.when} a commit`)
+        return this.census?.add(`step: Crash ${step.when} a commit${step.again === null ? "" : ", and again"}`)
       case "Press":
       case "Word":
         return this.census?.add(

@@ -1,9 +1,5 @@
-/**
- * The gateway that people run, with its edges exchanged: clock, chance, platforms, model and the database's write door. It
- * lives in lives: a crash or a clean end is the end of one, and the next opens what lies in the file.
- */
-import { Context, Effect, Exit, Fiber, Layer, Logger, Random, type Runtime, Scope, Supervisor } from "effect"
-import * as NodeContext from "@effect/platform-node/NodeContext"
+/** A world in which a gateway lives: a crash or a clean end is the end of one life, and the next opens what lies in the file. */
+import { Effect, Exit, Fiber, Layer, Logger, Scope, Supervisor } from "effect"
 import {
   copyFileSync,
   existsSync,
@@ -16,36 +12,17 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import * as AmbientEnvironment from "../../src/fibers/AmbientEnvironment.js"
 import * as InMemoryAdapter from "../../src/layers/memory/InMemoryAdapter.js"
-import * as Opening from "../../src/layers/operation/Opening.js"
-import * as SearchIndex from "../../src/layers/sqlite/SearchIndex.js"
-import * as Gateway from "../../src/programs/gateway.js"
 import { SendRefused } from "../../src/services/adapter/Adapter.js"
-import { Settings } from "../../src/services/operation/Settings.js"
 import { Database } from "../../src/services/state/Database.js"
-import * as Testing from "../../src/testing/index.js"
-import { profiles, type Sent } from "../../src/testing/AdapterInMemory.js"
-import * as TestSettings from "../../src/testing/Settings.js"
 import type { Census } from "./Census.js"
 import { Chance } from "./Chance.js"
 import { type Cut, Door } from "./Door.js"
-import * as Model from "./Model.js"
+import * as Life from "./Life.js"
 import * as Quiet from "./Quiet.js"
 import { SimulatedClock } from "./SimulatedClock.js"
 import * as Template from "./Template.js"
 import * as Wreck from "./Wreck.js"
-
-type Platform = keyof typeof profiles
-export type Adapters = { readonly [P in Platform]: InMemoryAdapter.InMemoryAdapter }
-
-class Platforms extends Context.Tag("hermes/simulation/Platforms")<Platforms, Adapters>() {}
-
-/** What a platform was asked for, in which life. */
-export interface Act extends Sent {
-  readonly platform: string
-  readonly life: number
-}
 
 /** What a world may have instead of an empty database and nobody who listens. */
 export interface Options {
@@ -62,46 +39,6 @@ export const start = Date.UTC(2026, 0, 5, 8)
 /** Files in memory where the machine has them: a crash here is the program's, not the machine's. */
 const ground = existsSync("/dev/shm") ? "/dev/shm" : tmpdir()
 
-const lifeLayer = (options: {
-  readonly seed: number
-  readonly file: string
-  readonly door: Door
-  readonly home: string
-  readonly unclean: boolean
-  readonly memories: { readonly [P in Platform]: InMemoryAdapter.Memory }
-  readonly clock: SimulatedClock
-  readonly fibers: Supervisor.Supervisor<Array<Fiber.RuntimeFiber<unknown, unknown>>>
-  readonly logger: Logger.Logger<unknown, void>
-}) => {
-  const { memories } = options
-  const platforms = Layer.scoped(
-    Platforms,
-    Effect.all({
-      telegram: InMemoryAdapter.make(profiles.telegram, memories.telegram),
-      slack: InMemoryAdapter.make(profiles.slack, memories.slack),
-      discord: InMemoryAdapter.make(profiles.discord, memories.discord)
-    })
-  )
-  return Opening.layer({ unclean: options.unclean }).pipe(
-    Layer.provideMerge(platforms),
-    Layer.provideMerge(Gateway.layer),
-    Layer.provideMerge(
-      Layer.mergeAll(
-        Testing.scriptedModel(Model.answer, { remember: 100 }),
-        options.door.layer(options.file),
-        SearchIndex.layerMemory
-      )
-    ),
-    Layer.provideMerge(Layer.succeed(Settings, TestSettings.settings(options.home))),
-    Layer.provideMerge(AmbientEnvironment.layer({})),
-    Layer.provideMerge(NodeContext.layer),
-    Layer.provideMerge(Logger.replace(Logger.defaultLogger, options.logger)),
-    Layer.provideMerge(Layer.setRandom(Random.make(options.seed))),
-    Layer.provideMerge(Layer.setClock(options.clock)),
-    Layer.provideMerge(Supervisor.addSupervisor(options.fibers))
-  )
-}
-
 /** Files that this process has open under `path`; none where the system does not say. */
 const openUnder = (path: string): ReadonlyArray<string> => {
   const table = "/proc/self/fd"
@@ -117,29 +54,14 @@ const openUnder = (path: string): ReadonlyArray<string> => {
   })
 }
 
-type Provided = Layer.Layer.Success<ReturnType<typeof lifeLayer>>
-
-interface Life {
-  readonly number: number
-  readonly file: string
-  readonly door: Door
-  readonly clock: SimulatedClock
-  readonly fibers: Supervisor.Supervisor<Array<Fiber.RuntimeFiber<unknown, unknown>>>
-  readonly scope: Scope.CloseableScope
-  readonly runtime: Runtime.Runtime<Provided>
-  readonly adapters: Adapters
-  /** What it left was given to the next. */
-  handed: boolean
-}
-
 /** A gateway did not end, or not begin, in the time that it has for it. */
 export class Stuck extends Error {}
 
 export class World {
-  private life: Life | null = null
+  private life: Life.Life | null = null
   private lives = 0
   private now = start
-  private readonly past: Array<Act> = []
+  private readonly past: Array<Life.Act> = []
   private readonly directory: string
   private readonly memories = {
     telegram: InMemoryAdapter.freshMemory(),
@@ -159,18 +81,23 @@ export class World {
     this.directory = mkdtempSync(join(ground, `hermes-world-${seed}-`))
   }
 
-  private get current(): Life {
+  private get current(): Life.Life {
     if (this.life === null) throw new Error("the world has no life")
     return this.life
   }
+
+  /** The cut of the next life, for it to die at its beginning. */
+  private nextCut: Cut | null = null
 
   /** Was the last end a death? */
   diedLast = false
   /** What the wall's clock showed whenever somebody had set it back. */
   readonly setBack: Array<number> = []
 
-  get adapters(): Adapters {
-    return this.current.adapters
+  get adapters(): Life.Adapters {
+    const { adapters } = this.current
+    if (adapters === null) throw new Error("the life has not begun")
+    return adapters
   }
 
   get isCut(): boolean {
@@ -183,49 +110,71 @@ export class World {
       : this.life.door.passed + Object.values(this.memories).reduce((sum, memory) => sum + memory.lastId, 0)
 
   /** Runs as part of the present life: under its clock, with its services. */
-  within<A, E>(self: Effect.Effect<A, E, Provided>): Effect.Effect<A, E> {
-    return Effect.provide(self, this.current.runtime)
+  within<A, E>(self: Effect.Effect<A, E, Life.Provided>): Effect.Effect<A, E> {
+    const { runtime } = this.current
+    return runtime === null ? Effect.dieMessage("the life has not begun") : Effect.provide(self, runtime)
   }
 
-  /** Opens the gateway on what lies in the file. */
+  /** Opens the gateway on what lies in the file; one that dies at it is followed by the next. */
   begin(unclean: boolean): Effect.Effect<void> {
     return Effect.gen(this, function* () {
       this.lives += 1
-      const door = new Door()
-      const clock = new SimulatedClock(this.now)
-      const scope = yield* Scope.make()
-      const fibers = yield* Supervisor.track
       const file = join(this.directory, `life-${this.lives}.db`)
       if (this.lives === 1)
         yield* this.options.database === undefined
           ? Template.copyTo(file, ground)
           : Effect.sync(() => copyFileSync(this.options.database ?? file, file))
-      const layer = lifeLayer({
-        seed: this.seed * 1_000 + this.lives,
+      const life: Life.Life = {
+        number: this.lives,
         file,
-        door,
+        door: new Door(),
+        clock: new SimulatedClock(this.now),
+        fibers: yield* Supervisor.track,
+        scope: yield* Scope.make(),
+        runtime: null,
+        adapters: null,
+        handed: false
+      }
+      if (this.nextCut !== null) life.door.plan(this.nextCut)
+      this.nextCut = null
+      this.life = life
+      yield* this.build(life, unclean)
+      yield* this.settle
+      if (!life.door.isCut) return
+      this.options.census?.add("crash: at the beginning")
+      yield* this.end
+      yield* this.begin(true)
+    })
+  }
+
+  /** In a fiber of its own: the life's clock, chance and supervisor are refs, and would stay with the one who tells. */
+  private build(life: Life.Life, unclean: boolean): Effect.Effect<void> {
+    return Effect.gen(this, function* () {
+      const layer = Life.layer({
+        ...life,
+        seed: this.seed * 1_000 + life.number,
         home: this.directory,
         unclean,
         memories: this.memories,
-        clock,
-        fibers,
-        logger: this.options.logger ?? Logger.none
+        logger: this.options.logger ?? Logger.none,
+        met: (adapters) => {
+          life.adapters = adapters
+        }
       })
-      // In a fiber of its own: the life's clock, chance and supervisor are refs, and would stay with the one who tells.
-      const building = yield* Effect.forkDaemon(Scope.extend(Layer.toRuntime(layer), scope))
-      const runtime = yield* Effect.orDie(Effect.flatten(Fiber.await(building)))
-      this.life = {
-        number: this.lives,
-        file,
-        door,
-        clock,
-        fibers,
-        scope,
-        runtime,
-        adapters: Context.get(runtime.context, Platforms),
-        handed: false
+      const building = yield* Effect.forkDaemon(Scope.extend(Layer.toRuntime(layer), life.scope))
+      for (;;) {
+        yield* this.settle
+        const built = yield* Fiber.poll(building)
+        if (built._tag === "Some") {
+          life.runtime = yield* Effect.orDie(built.value)
+          return
+        }
+        if (life.door.isCut) break
+        yield* Quiet.moment
       }
-      yield* this.settle
+      yield* this.die(life)
+      const ending = yield* Effect.fork(Fiber.interrupt(building))
+      while ((yield* Fiber.poll(ending))._tag === "None") yield* Quiet.pass(life.clock, 1_000, this.happened)
     })
   }
 
@@ -258,16 +207,21 @@ export class World {
     this.current.door.plan(cut)
   }
 
+  /** Cuts the door of the life to come. */
+  planNextCut(cut: Cut): void {
+    this.nextCut = cut
+  }
+
   /** Everything that the platforms were asked for, in order within a life. */
-  get acts(): Effect.Effect<ReadonlyArray<Act>> {
+  get acts(): Effect.Effect<ReadonlyArray<Life.Act>> {
     return Effect.map(this.life === null ? Effect.succeed([]) : this.actsOf(this.life), (now) => [...this.past, ...now])
   }
 
-  private actsOf(life: Life): Effect.Effect<ReadonlyArray<Act>> {
+  private actsOf(life: Life.Life): Effect.Effect<ReadonlyArray<Life.Act>> {
     return Effect.map(
-      Effect.forEach(Object.values(life.adapters), ({ profile, sent }) =>
+      Effect.forEach(Object.values(life.adapters ?? {}), ({ profile, sent }) =>
         Effect.map(sent.all, (all) =>
-          all.map((one): Act => ({ ...one, platform: profile.platform, life: life.number }))
+          all.map((one): Life.Act => ({ ...one, platform: profile.platform, life: life.number }))
         )
       ),
       (all) => all.flat()
@@ -279,7 +233,7 @@ export class World {
     return Effect.gen(this, function* () {
       const life = this.current
       if (life.door.isCut) yield* this.die(life)
-      const closing = yield* Effect.fork(this.within(Scope.close(life.scope, Exit.void)))
+      const closing = yield* Effect.fork(this.closed(life))
       for (let rounds = 0; (yield* Fiber.poll(closing))._tag === "None"; rounds++) {
         if (rounds > 120) throw new Stuck(`life ${life.number} does not end: ${yield* this.alive(life)}`)
         // Threads of its own follow no clock of a test's, and a busy machine lets them wait.
@@ -302,8 +256,15 @@ export class World {
     })
   }
 
+  private closed(life: Life.Life): Effect.Effect<void> {
+    const closed = Scope.close(life.scope, Exit.void)
+    if (life.runtime !== null) return Effect.provide(closed, life.runtime)
+    const logger = Logger.replace(Logger.defaultLogger, this.options.logger ?? Logger.none)
+    return closed.pipe(Effect.withClock(life.clock), Effect.provide(logger))
+  }
+
   /** Gives the next life what this one leaves. */
-  private hand(life: Life): Effect.Effect<void> {
+  private hand(life: Life.Life): Effect.Effect<void> {
     return Effect.gen(this, function* () {
       if (life.handed) return
       life.handed = true
@@ -316,10 +277,11 @@ export class World {
   }
 
   /** Nothing of a dead process reaches anything any more. */
-  private die(life: Life): Effect.Effect<void> {
+  private die(life: Life.Life): Effect.Effect<void> {
     return Effect.gen(this, function* () {
+      if (life.handed) return
       yield* this.hand(life)
-      for (const { fail, profile } of Object.values(life.adapters)) {
+      for (const { fail, profile } of Object.values(life.adapters ?? {})) {
         const error = new SendRefused({ platform: profile.platform, detail: "the process is dead", code: "dead" })
         yield* fail({ error, times: Number.POSITIVE_INFINITY })
       }
@@ -328,7 +290,7 @@ export class World {
   }
 
   /** The fibers of a life that have not ended, and where they stand. */
-  private alive(life: Life): Effect.Effect<string> {
+  private alive(life: Life.Life): Effect.Effect<string> {
     return Effect.gen(function* () {
       const fibers = yield* life.fibers.value
       const dumps = yield* Effect.forEach(fibers, (fiber) => Fiber.pretty(fiber))
