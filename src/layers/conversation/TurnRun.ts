@@ -1,20 +1,18 @@
 /** One turn of a conversation from its first row to its last: begin, agent, answer, delivery (gateway.md 3.5–3.8). */
-import { Cause, Clock, Effect, Option, Ref } from "effect"
+import { Cause, Clock, Effect, Option } from "effect"
 import * as DeliveryOrigin from "../../fibers/DeliveryOrigin.js"
 import * as Turn from "../../fibers/Turn.js"
-import { Agent, type AgentAnswer, type AgentError, type Speech, type Steer } from "../../services/agent/Agent.js"
+import { Agent, type Steer } from "../../services/agent/Agent.js"
 import { ModelChoice } from "../../services/agent/ModelChoice.js"
 import type { TokenUsage } from "../../services/agent/ModelRoute.js"
-import * as ModelProblem from "../../services/agent/ModelProblem.js"
 import { Approvals } from "../../services/approval/Approval.js"
 import { Inbox, type InboxEntry, type InboxMessage } from "../../services/conversation/Inbox.js"
 import { type TurnOutcome, TurnStore } from "../../services/conversation/TurnStore.js"
 import { type Heard, Listener } from "../../services/conversation/Listener.js"
 import * as UserText from "../../services/conversation/UserText.js"
-import { Delivery, type ReplyStream } from "../../services/delivery/Delivery.js"
+import { Delivery } from "../../services/delivery/Delivery.js"
 import * as Notice from "../../services/delivery/Notice.js"
 import { Notifier } from "../../services/delivery/Notifier.js"
-import { isBlank } from "../../services/delivery/Visible.js"
 import type { DeliveryRow } from "../../services/delivery/Outbox.js"
 import { Activity } from "../../services/operation/Activity.js"
 import { Ids } from "../../services/operation/Ids.js"
@@ -26,6 +24,9 @@ import { Transcript } from "../../services/session/Transcript.js"
 import { Database, type Step } from "../../services/state/Database.js"
 import { Milestone } from "../../services/operation/Milestone.js"
 import type { StateError } from "../../services/state/StateError.js"
+import * as GrowingReply from "./GrowingReply.js"
+import { persistently } from "./Persistently.js"
+import * as TurnWords from "./TurnWords.js"
 
 /**
  * Why a turn is being interrupted: a next message is answered together with what it interrupts, what a person stopped is
@@ -74,24 +75,7 @@ export interface TurnRun {
   readonly run: (task: TurnTask) => Effect.Effect<void, never, Turn.CurrentTurn>
 }
 
-/** An answer that is there within it needs no sign, and under load a sign for each would be what makes it late. */
-const typingDelay = "1 second"
-const typingInterval = "2 seconds"
 const nothingHeard: Heard = { texts: new Map(), unheard: false }
-
-interface Failure {
-  readonly _tag: string
-  readonly message: string
-}
-
-/** What a little time, or somebody's hand, mends. */
-const passes: ReadonlySet<string> = new Set<StateError["_tag"]>(["StateLocked", "StateDiskFull", "StateUnknown"])
-const firstPauseMillis = 1_000
-const longestPauseMillis = 15_000
-/** After that the next start goes on with it. */
-const patienceMillis = 900_000
-/** A message that waited longer is told its age (decision 25). */
-const lateMillis = 3_600_000
 
 export const make = Effect.gen(function* () {
   const agent = yield* Agent
@@ -187,37 +171,6 @@ export const make = Effect.gen(function* () {
       { sessionKey: task.entry.key, address: DeliveryOrigin.chat(turn.origin), about: task.entry.id },
       Notice.mediaUnheard()
     )
-
-  /** The growing reply: opened with the first words, on surfaces that can edit. */
-  const speechTo = (address: DeliveryOrigin.Address | null, turn: Turn.Turn) =>
-    Effect.gen(function* () {
-      const opened = yield* Ref.make<Option.Option<ReplyStream | null>>(Option.none())
-      if (address === null) return { speech: silent, started: Effect.succeed(null), abandon: Effect.void }
-      const stream = Effect.flatMap(
-        Ref.get(opened),
-        Option.match({
-          onSome: Effect.succeed,
-          onNone: () =>
-            delivery
-              .stream({ cause: { kind: "turn", id: turn.id }, address, via: "origin", replyToPerson: true })
-              .pipe(Effect.tap((made) => Ref.set(opened, Option.some(made))))
-        })
-      )
-      const current = Effect.map(Ref.get(opened), Option.getOrNull)
-      return {
-        speech: {
-          update: (text: string) => Effect.flatMap(stream, (reply) => reply?.update(text) ?? Effect.void),
-          segment: Effect.flatMap(current, (reply) => reply?.segment ?? Effect.void)
-        },
-        started: Effect.flatMap(current, (reply) => reply?.started ?? Effect.succeed(null)),
-        abandon: Effect.flatMap(current, (reply) => reply?.abandon ?? Effect.void)
-      }
-    })
-
-  const typing = (address: DeliveryOrigin.Address) =>
-    delivery
-      .typing(address)
-      .pipe(Effect.zipRight(Effect.sleep(typingInterval)), Effect.forever, Effect.delay(typingDelay))
 
   /** The last transaction of a turn that spoke: its text, what it owes to the books, and its delivery before it leaves. */
   const answer = (
@@ -355,27 +308,6 @@ export const make = Effect.gen(function* () {
       yield* ended(task, turn, cause === "shutdown" ? "resumable" : "interrupted", "")
     }).pipe(Effect.catchAll((error) => Effect.logError("an interrupted turn could not be settled", error)))
 
-  const words = (said: AgentAnswer, waitedMillis: number): string => {
-    const text = isBlank(said.text) ? Notice.replyEmpty().text : said.text
-    const notes = [
-      ...(said.exit === "truncated" ? [Notice.replyTruncated().text] : []),
-      ...(said.spokenBy === null ? [] : [Notice.spokenByFallback({ backend: said.spokenBy }).text])
-    ]
-    const late = waitedMillis > lateMillis ? [Notice.replyLate({ ageMillis: waitedMillis }).text] : []
-    return [...late, text, ...notes].join("\n\n")
-  }
-
-  const problemOf = (
-    error: AgentError,
-    { acted, messages }: { readonly acted: boolean; readonly messages: number },
-    resumed: boolean
-  ): Notice.Notice => {
-    if (error._tag === "ModelError") return Notice.ofModelProblem(ModelProblem.describe(error, messages), acted)
-    if (error._tag === "HistoryUnreadable" && !resumed) return Notice.historyUnreadable()
-    const { message: cause } = error
-    return acted ? Notice.failAfter({ cause }) : Notice.failBefore({ cause })
-  }
-
   /** When the transcript cannot be read it is not known that nothing was done, so the person is told to check. */
   const failedAt = (task: TurnTask, turn: Turn.Turn) =>
     transcript.load(task.session.id).pipe(
@@ -404,8 +336,8 @@ export const make = Effect.gen(function* () {
         parentTurnId: null,
         platform: task.entry.event.source.platform
       })
-      if (address !== null) yield* Turn.fork(typing(address))
-      const { speech, started, abandon } = yield* speechTo(address, turn)
+      if (address !== null) yield* Turn.fork(GrowingReply.typing(delivery, address))
+      const { abandon, speech, started } = yield* GrowingReply.make(delivery, address, turn)
       const spoken = yield* Effect.either(
         agent
           .run({
@@ -424,7 +356,7 @@ export const make = Effect.gen(function* () {
           task,
           turn,
           {
-            text: words(spoken.right, startedAt - task.entry.acceptedAt),
+            text: TurnWords.ofAnswer(spoken.right, startedAt - task.entry.acceptedAt),
             finishReason: spoken.right.exit === "answered" ? "stop" : spoken.right.exit,
             bookkeeping: spoken.right.bookkeeping,
             usage: spoken.right.usage
@@ -433,7 +365,11 @@ export const make = Effect.gen(function* () {
           yield* started
         )
       yield* Effect.logWarning("a turn failed", spoken.left)
-      const { code, text } = problemOf(spoken.left, yield* failedAt(task, turn), task.beginning._tag === "Resumed")
+      const { code, text } = TurnWords.ofFailure(
+        spoken.left,
+        yield* failedAt(task, turn),
+        task.beginning._tag === "Resumed"
+      )
       yield* answer(
         task,
         turn,
@@ -448,22 +384,6 @@ export const make = Effect.gen(function* () {
         yield* started
       )
     })
-
-  /** Goes on trying while the database can take nothing (a full disk, a foreign lock); in between it can be interrupted. */
-  const persistently = <A, E extends Failure>(what: string, step: Effect.Effect<A, E>): Effect.Effect<A, E> => {
-    const again = (pauseMillis: number, leftMillis: number): Effect.Effect<A, E> =>
-      Effect.catchAll(step, (error) =>
-        passes.has(error._tag) && leftMillis > 0
-          ? Effect.logWarning(`${what} could not be stored; it is tried again`, error).pipe(
-              Effect.zipRight(Effect.interruptible(Effect.sleep(pauseMillis))),
-              Effect.zipRight(
-                Effect.suspend(() => again(Math.min(2 * pauseMillis, longestPauseMillis), leftMillis - pauseMillis))
-              )
-            )
-          : Effect.fail(error)
-      )
-    return again(firstPauseMillis, patienceMillis)
-  }
 
   /**
    * Its rows could not be stored, or a defect. The person is told as soon as that can be stored; an answer that is on
@@ -506,5 +426,3 @@ export const make = Effect.gen(function* () {
       )
   } satisfies TurnRun
 })
-
-const silent: Speech = { update: () => Effect.void, segment: Effect.void }

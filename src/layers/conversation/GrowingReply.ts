@@ -1,0 +1,61 @@
+/** What a person sees of an answer before it is whole: a sign that somebody writes, and words that grow (gateway.md 3.6). */
+import { Effect, Option, Ref } from "effect"
+import type * as DeliveryOrigin from "../../fibers/DeliveryOrigin.js"
+import type * as Turn from "../../fibers/Turn.js"
+import type { Speech } from "../../services/agent/Agent.js"
+import type { Delivery, ReplyStream } from "../../services/delivery/Delivery.js"
+import type { DeliveryRow } from "../../services/delivery/Outbox.js"
+import type { StateError } from "../../services/state/StateError.js"
+
+/** An answer that is there within it needs no sign, and under load a sign for each would be what makes it late. */
+const typingDelay = "1 second"
+const typingInterval = "2 seconds"
+
+/** For as long as it runs. */
+export const typing = (delivery: typeof Delivery.Service, address: DeliveryOrigin.Address): Effect.Effect<never> =>
+  delivery
+    .typing(address)
+    .pipe(Effect.zipRight(Effect.sleep(typingInterval)), Effect.forever, Effect.delay(typingDelay))
+
+export interface GrowingReply {
+  readonly speech: Speech
+  /** The row that it grows in; null where nothing was shown yet, or nothing can be. */
+  readonly started: Effect.Effect<DeliveryRow | null, StateError>
+  readonly abandon: Effect.Effect<void>
+}
+
+const silent: GrowingReply = {
+  speech: { update: () => Effect.void, segment: Effect.void },
+  started: Effect.succeed(null),
+  abandon: Effect.void
+}
+
+/** Opened with the first words, on surfaces that can edit; nothing is shown where there is no address. */
+export const make = (
+  delivery: typeof Delivery.Service,
+  address: DeliveryOrigin.Address | null,
+  turn: Turn.Turn
+): Effect.Effect<GrowingReply> =>
+  address === null
+    ? Effect.succeed(silent)
+    : Effect.map(Ref.make<Option.Option<ReplyStream | null>>(Option.none()), (opened) => {
+        const stream = Effect.flatMap(
+          Ref.get(opened),
+          Option.match({
+            onSome: Effect.succeed,
+            onNone: () =>
+              delivery
+                .stream({ cause: { kind: "turn", id: turn.id }, address, via: "origin", replyToPerson: true })
+                .pipe(Effect.tap((made) => Ref.set(opened, Option.some(made))))
+          })
+        )
+        const current = Effect.map(Ref.get(opened), Option.getOrNull)
+        return {
+          speech: {
+            update: (text: string) => Effect.flatMap(stream, (reply) => reply?.update(text) ?? Effect.void),
+            segment: Effect.flatMap(current, (reply) => reply?.segment ?? Effect.void)
+          },
+          started: Effect.flatMap(current, (reply) => reply?.started ?? Effect.succeed(null)),
+          abandon: Effect.flatMap(current, (reply) => reply?.abandon ?? Effect.void)
+        }
+      })

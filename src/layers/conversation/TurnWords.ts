@@ -1,0 +1,31 @@
+/** What a person reads at the end of a turn: the answer with what has to be known about it, or why there is none. Pure. */
+import type { AgentAnswer, AgentError } from "../../services/agent/Agent.js"
+import * as ModelProblem from "../../services/agent/ModelProblem.js"
+import * as Notice from "../../services/delivery/Notice.js"
+import { isBlank } from "../../services/delivery/Visible.js"
+
+/** A message that waited longer is told its age (decision 25). */
+const lateMillis = 3_600_000
+
+/** `waitedMillis`: from the message's arrival to the beginning of its turn. */
+export const ofAnswer = (said: AgentAnswer, waitedMillis: number): string => {
+  const text = isBlank(said.text) ? Notice.replyEmpty().text : said.text
+  const notes = [
+    ...(said.exit === "truncated" ? [Notice.replyTruncated().text] : []),
+    ...(said.spokenBy === null ? [] : [Notice.spokenByFallback({ backend: said.spokenBy }).text])
+  ]
+  const late = waitedMillis > lateMillis ? [Notice.replyLate({ ageMillis: waitedMillis }).text] : []
+  return [...late, text, ...notes].join("\n\n")
+}
+
+/** `acted`: a tool ran before, so trying again may do it twice. `resumed`: a start before has begun it. */
+export const ofFailure = (
+  error: AgentError,
+  { acted, messages }: { readonly acted: boolean; readonly messages: number },
+  resumed: boolean
+): Notice.Notice => {
+  if (error._tag === "ModelError") return Notice.ofModelProblem(ModelProblem.describe(error, messages), acted)
+  if (error._tag === "HistoryUnreadable" && !resumed) return Notice.historyUnreadable()
+  const { message: cause } = error
+  return acted ? Notice.failAfter({ cause }) : Notice.failBefore({ cause })
+}
