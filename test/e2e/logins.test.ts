@@ -102,7 +102,7 @@ describe("a login of the built program", () => {
         expect(Login.entries(home.directory)[0]?.renewing_since).not.toBeNull()
 
         const told = yield* ask
-        expect(`${told.stdout}${told.stderr}`).toMatch(/cut off.*hermes auth login portal/s)
+        expect(`${told.stdout}${told.stderr}`).toMatch(/hermes auth login portal.*cut off/s)
         expect(oauth.asked()).toBe(2)
         yield* ask
         expect(oauth.asked()).toBe(2)

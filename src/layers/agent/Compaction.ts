@@ -40,6 +40,7 @@ const leastSaved = 0.1
 /** The model is away, not unable: the transcript is kept as it is, and it is tried again later (#29559). */
 const away: ReadonlySet<ModelErrorReason> = new Set<ModelErrorReason>([
   "auth",
+  "auth_permanent",
   "billing",
   "rate_limit",
   "overloaded",

@@ -99,6 +99,7 @@ const scriptFailed = (error: ScriptFailed | ScriptRefused): Work =>
 
 const modelKind: { readonly [reason in ModelError["reason"]]?: FailureKind } = {
   auth: "auth",
+  auth_permanent: "auth",
   billing: "limit",
   rate_limit: "limit",
   timeout: "timeout",

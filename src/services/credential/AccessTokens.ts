@@ -8,8 +8,9 @@ export class LoginNeeded extends Schema.TaggedError<LoginNeeded>()("LoginNeeded"
   login: Schema.String,
   detail: Schema.String
 }) {
+  /** What to do comes first: the rest may be cut off where there is little room. */
   override get message(): string {
-    return `${this.detail} ${again(this.login)}`
+    return `${again(this.login)} ${this.detail}`
   }
 }
 

@@ -278,14 +278,14 @@ describe("compaction", () => {
       { fastCheck: { numRuns: scaled(1_000, 50) } }
     )
 
-    it.effect(
-      "a model that is away leaves the transcript alone, for longer each time; a person's word passes that",
-      () =>
+    it.effect.each(["overloaded", "auth_permanent"] as const)(
+      "a model that is away (%s) leaves the transcript alone, for longer each time; a person's word passes that",
+      (reason) =>
         Effect.gen(function* () {
           const { id } = yield* fresh
           yield* talk(id, 6)
           const before = yield* live(id)
-          yield* says(failing("overloaded"))
+          yield* says(failing(reason))
           for (const seconds of [60, 300, 900, 900]) {
             expect(yield* compact(id, "share")).toMatchObject({ _tag: "Failed" })
             expect(yield* live(id)).toEqual(before)

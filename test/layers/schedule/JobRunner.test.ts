@@ -177,6 +177,16 @@ describe("a run", () => {
       }).pipe(Effect.provide(Testing.gateway({ model: () => Testing.fail("auth") })))
   )
 
+  it.scopedLive("tells of a login that is good no more as what somebody has to do", () =>
+    Effect.gen(function* () {
+      yield* make({ prompt: "look", name: "locked out" })
+      expect(yield* runNow("locked out")).toMatchObject({ status: "error" })
+      expect((yield* sent).at(-1)?.text ?? "").toMatch(
+        /^⚠ Job "locked out" failed: The model cannot be asked until somebody logs in\..* No fallback is set/
+      )
+    }).pipe(Effect.provide(Testing.gateway({ model: () => Testing.fail("auth_permanent") })))
+  )
+
   it.scopedLive("gives one job's answer to the next, and only the answer", () =>
     Effect.gen(function* () {
       const first = yield* make({ prompt: "the secret question", name: "first" })

@@ -288,7 +288,7 @@ describe("whose token it is", () => {
       const said = Context.get(process, Redactor).text(`it is ${got} and no other`)
       assert.strictEqual(said, "it is [redacted] and no other")
       const error = yield* Effect.flip(Effect.provide(token(loginOf(server, { name: "other" })), process))
-      assert.match(error.message, /Nobody is logged in with other.*hermes auth login other/)
+      assert.match(error.message, /hermes auth login other.*Nobody is logged in with other/)
     }).pipe(quiet)
   )
 })
