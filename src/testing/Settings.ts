@@ -17,6 +17,7 @@ export const defaults = (home: string): SettingsShape => ({
   model: { provider: "scripted", model: "script", baseUrl: null, apiKey: null, contextWindow: 200_000 },
   fallbacks: [],
   logins: [],
+  keyStrategies: {},
   agent: { maxTurns: 100, turnTimeoutSeconds: 1_800, apiMaxRetries: 3, autoRecoveryCycles: 0 },
   notices: {
     quietHours: null,

@@ -5,6 +5,7 @@
  */
 import { Chunk, Clock, Effect, Layer, Option, Random, Ref, Stream } from "effect"
 import { Cooldowns, nameOf, type Seat as SeatName } from "../../services/agent/Cooldowns.js"
+import { choose, type KeyStrategy } from "../../services/agent/KeyStrategy.js"
 import { backoffMillis, cooldownMillis, verdict } from "../../services/agent/ModelEvidence.js"
 import {
   type Hear,
@@ -21,6 +22,7 @@ import { ModelRoutes } from "../../services/agent/ModelRoutes.js"
 import { type ModelBackend, Settings } from "../../services/operation/Settings.js"
 import * as Backend from "./Backend.js"
 import * as OwnCooldowns from "./Cooldowns.js"
+import { exhausted } from "./Exhaustion.js"
 import { sizeOf } from "./Failure.js"
 import { type ModelLimits, standard } from "./Limits.js"
 
@@ -60,26 +62,6 @@ interface Attempt {
 /** What a person sees or a tool does; reasoning is neither, so a call that only reasoned may be made again. */
 const isVisible = (part: ModelPart): boolean => part._tag === "Text" || part._tag === "ToolCall"
 
-const overflows = (error: ModelError): boolean =>
-  error.reason === "context_overflow" || error.reason === "payload_too_large"
-
-const alsoFailed = (error: ModelError): string => `${error.provider} failed too (${error.reason}): ${error.detail}`
-
-/**
- * The first failure, because it is the configured backend's, with those of the others behind. A fallback that finds the
- * conversation too large is the exception: that can be helped.
- */
-const exhausted = (
-  failures: ReadonlyArray<ModelError>,
-  last: ModelError,
-  skipped: ReadonlyArray<string>
-): ModelError => {
-  const [head, ...others] = overflows(last) ? [last] : [...failures, last]
-  const first = head ?? last
-  const behind = [...(others.length === 0 ? [] : [`Then ${others.map(alsoFailed).join("; ")}`]), ...skipped]
-  return behind.length === 0 ? first : new ModelError({ ...first, detail: [first.detail, ...behind].join(". ") })
-}
-
 /** One link of the chain: a backend, or the same one with several keys, in order of preference. */
 export type Link = ModelBackendService | ReadonlyArray<ModelBackendService>
 
@@ -91,6 +73,8 @@ export interface RouteOptions {
   readonly cooldowns?: typeof Cooldowns.Service
   /** What a service's cooldown is known by. */
   readonly seatOf?: (service: ModelBackendService) => SeatName | undefined
+  /** How several credentials of one backend are used, by its provider; `fill_first` where nothing is said. */
+  readonly strategies?: { readonly [provider: string]: KeyStrategy }
   /** Fallbacks that could not be asked, in words for the person who finds nobody answering. */
   readonly skipped?: ReadonlyArray<string>
 }
@@ -118,6 +102,20 @@ export const make = (
     const at = (index: number): Seat => seats[index] ?? first
     const isAlone = (seat: Seat): boolean => seats.filter(({ link }) => link === seat.link).length === 1
 
+    const strategyOf = (link: number): KeyStrategy =>
+      options.strategies?.[seats.find((seat) => seat.link === link)?.service.name.provider ?? ""] ?? "fill_first"
+    /** Is the first that is ready the one that is asked? */
+    const isFixed = (link: number): boolean => strategyOf(link) === "fill_first"
+    const begun = seats.map(() => 0)
+    let last: number | null = null
+    const turns = ([place = 0, ...others]: ReadonlyArray<number>): Effect.Effect<number> =>
+      Effect.map(Random.next, (chance) => {
+        const used = (one: number): number => begun[one] ?? 0
+        last = choose(strategyOf(at(place).link), [place, ...others], { used, last, chance })
+        begun[last] = used(last) + 1
+        return last
+      })
+
     const names = seats.map(({ name }) => nameOf(name))
     /** Of each seat, how long it is left alone yet. */
     const cooling: Effect.Effect<ReadonlyArray<number>> = Effect.flatMap(Clock.currentTimeMillis, (now) =>
@@ -126,7 +124,16 @@ export const make = (
 
     /** The first seat that may be asked; where none may, the one whose time comes first. */
     const start: Effect.Effect<number> =
-      seats.length === 1 ? Effect.succeed(0) : Effect.map(cooling, (left) => left.indexOf(Math.min(...left)))
+      seats.length === 1
+        ? Effect.succeed(0)
+        : Effect.flatMap(cooling, (left) => {
+            const soonest = Math.min(...left)
+            const index = left.indexOf(soonest)
+            const { link } = at(index)
+            return isFixed(link)
+              ? Effect.succeed(index)
+              : turns(seats.flatMap((seat, other) => (seat.link === link && left[other] === soonest ? [other] : [])))
+          })
 
     /** Who takes over: another key where that may help, else another backend; who is cooling down comes last. */
     const successor = (attempt: Attempt, error: ModelError): Effect.Effect<number | null> => {
@@ -208,8 +215,13 @@ export const make = (
 
     /** Goes from seat to seat until one answers; `held` keeps the last one. */
     const over = (held: Ref.Ref<number | null>) => {
+      /** Where keys take turns, a turn keeps its own: providers remember what they have read for a key. */
       const begin = Effect.map(
-        Effect.flatMap(Ref.get(held), (index) => (index === null ? start : Effect.succeed(index))),
+        Effect.flatMap(Ref.get(held), (index) =>
+          index === null
+            ? Effect.tap(start, (chosen) => (isFixed(at(chosen).link) ? Effect.void : Ref.set(held, chosen)))
+            : Effect.succeed(index)
+        ),
         (index): Attempt => ({ index, retries: 0, cycles: 0, tried: new Set(), failures: [] })
       )
 
@@ -353,6 +365,7 @@ const over = (
       maxRetries: settings.agent.apiMaxRetries,
       recoveryCycles: settings.agent.autoRecoveryCycles,
       cooldowns,
+      strategies: settings.keyStrategies,
       seatOf: (service) => seats.get(service),
       skipped
     })

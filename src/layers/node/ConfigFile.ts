@@ -93,6 +93,7 @@ const settingsOf = (home: typeof Home.Service, read: ConfigText.Read, environmen
       )
     ),
     logins,
+    keyStrategies: value(keys.keyStrategies),
     agent: {
       maxTurns: value(keys.maxTurns),
       turnTimeoutSeconds: value(keys.turnTimeout),

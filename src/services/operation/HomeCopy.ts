@@ -2,7 +2,16 @@
 import { Context, type Effect, Schema } from "effect"
 
 /** What a person has written or the agent has made, and no restart makes again. In the order in which it is told. */
-export const parts = ["config.yaml", ".env", "auth.json", "SOUL.md", "memories", "skills", "scripts", "cron/output"] as const
+export const parts = [
+  "config.yaml",
+  ".env",
+  "auth.json",
+  "SOUL.md",
+  "memories",
+  "skills",
+  "scripts",
+  "cron/output"
+] as const
 
 /** Large, and not missed by a gateway: taken only when they are asked for. */
 export const optionalParts = ["media", "workspace"] as const

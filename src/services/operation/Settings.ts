@@ -5,6 +5,7 @@ import type { ChannelOverrides } from "./ChannelOverride.js"
 import type { LongTurnRules } from "../conversation/LongTurn.js"
 import type { QuietHours } from "./QuietHours.js"
 import type { ResetRules } from "../session/ResetRules.js"
+import type { KeyStrategy } from "../agent/KeyStrategy.js"
 import type { Price } from "../agent/Price.js"
 import type { ServerSettings } from "../mcp/McpServers.js"
 import type { SearchProvider } from "../web/WebSearch.js"
@@ -92,6 +93,8 @@ export interface SettingsShape {
   readonly profile: string
   readonly model: ModelBackend
   readonly fallbacks: ReadonlyArray<ModelBackend>
+  /** How several keys or accounts of a provider are used; one that is not named: the first, until it is at a limit. */
+  readonly keyStrategies: { readonly [provider: string]: KeyStrategy }
   /** What `hermes auth login` can log in with. */
   readonly logins: ReadonlyArray<OAuthLogin>
   readonly agent: {

@@ -5,6 +5,7 @@ import { Effect, Layer, Logger, Redacted, TestClock } from "effect"
 import * as Cooldowns from "../../../src/layers/models/Cooldowns.js"
 import * as AccessTokens from "../../../src/layers/models/oauth/AccessTokens.js"
 import * as Route from "../../../src/layers/models/Route.js"
+import { choose, type KeyStrategy } from "../../../src/services/agent/KeyStrategy.js"
 import { ModelError, type ModelErrorReason, ModelRoute, ofTurn } from "../../../src/services/agent/ModelRoute.js"
 import { ModelRoutes } from "../../../src/services/agent/ModelRoutes.js"
 import { type ModelBackend, Settings } from "../../../src/services/operation/Settings.js"
@@ -164,6 +165,46 @@ describe("a turn", () => {
       assert.strictEqual(yield* turn.contextWindow, 1_000)
       assert.strictEqual(yield* spoken(turn), "small")
       assert.strictEqual((yield* first.requests).length, 1)
+    })
+  )
+})
+
+describe("several keys of one provider", () => {
+  const places: ReadonlyArray<readonly [KeyStrategy, ReadonlyArray<string>]> = [
+    ["fill_first", ["a", "a", "a", "a"]],
+    ["round_robin", ["a", "b", "c", "a"]],
+    ["least_used", ["a", "b", "c", "a"]]
+  ]
+  for (const [strategy, asked] of places)
+    it.effect(`are used as it is set: ${strategy}`, () =>
+      Effect.gen(function* () {
+        const keys = yield* Effect.forEach(["a", "b", "c"], (name) => key(name, ...always(say(name))))
+        const route = yield* Route.make(keys, [], { maxRetries: 0, strategies: { p: strategy } })
+        const turns = yield* Effect.forEach(asked, () => ofTurn(route))
+        assert.deepStrictEqual(yield* Effect.forEach(turns, (turn) => spoken(turn)), [...asked])
+        // A turn keeps its key.
+        assert.deepStrictEqual(yield* Effect.forEach(turns, (turn) => spoken(turn)), [...asked])
+      })
+    )
+
+  it("at random is any that is ready; the one that is at its limit is never among them", () => {
+    const so = { used: () => 0, last: null }
+    const chosen = [0, 0.2, 0.4, 0.6, 0.99].map((chance) => choose("random", [1, 4, 5], { ...so, chance }))
+    assert.deepStrictEqual(chosen, [1, 1, 4, 4, 5])
+    assert.strictEqual(choose("round_robin", [1, 4], { ...so, last: 4, chance: 0 }), 1)
+    assert.strictEqual(choose("least_used", [1, 4], { used: (place) => 5 - place, last: 4, chance: 0 }), 4)
+  })
+
+  it.effect("in turn, the one that is at its limit is passed by", () =>
+    Effect.gen(function* () {
+      const keys = [
+        yield* key("a", fail("rate_limit"), ...always(say("a"))),
+        yield* key("b", ...always(say("b"))),
+        yield* key("c", ...always(say("c")))
+      ]
+      const route = yield* Route.make(keys, [], { maxRetries: 0, strategies: { p: "round_robin" } })
+      const each = Effect.flatMap(ofTurn(route), (turn) => spoken(turn))
+      assert.deepStrictEqual(yield* Effect.forEach([1, 2, 3, 4], () => each), ["b", "b", "c", "b"])
     })
   )
 })

@@ -58,6 +58,43 @@ describe("ConfigFile", () => {
     })
   )
 
+  it.effect("a login belongs to the backends of its own host, and goes nowhere that others can listen to", () =>
+    Effect.gen(function* () {
+      const login = (more: string) =>
+        `{base_url: "https://api.portal.example/v1", client_id: x, device_url: "https://portal.example/d", token_url: "https://portal.example/t"${more}}`
+      const { logins, model, fallbacks, cron } = yield* settings({
+        config: [
+          `oauth: {portal: ${login(", client_secret_env: PORTAL_SECRET")}}`,
+          "model: {provider: openai-compatible, name: m, base_url: 'https://api.portal.example/v1/'}",
+          "fallback_providers:",
+          "  - {provider: openai-compatible, model: m, base_url: 'https://api.portal.example.evil.example/v1'}",
+          "  - {provider: anthropic, model: m, base_url: 'https://api.portal.example/v1'}"
+        ].join("\n"),
+        env: "PORTAL_SECRET=the-secret-of-the-client\n"
+      })
+      expect(logins.map(({ name, provider }) => [name, provider])).toEqual([["portal", "openai-compatible"]])
+      expect(JSON.stringify(logins)).not.toContain("the-secret-of-the-client")
+      expect(model.login?.name).toBe("portal")
+      expect(fallbacks.map((fallback) => fallback.login)).toEqual([undefined, undefined])
+      expect(cron.backends.filter((backend) => backend.login !== undefined).length).toBe(1)
+      for (const wrong of [
+        login("").replace("https://portal.example/t", "http://portal.example/t"),
+        login("").replace("https://api.portal.example", "http://api.portal.example"),
+        login("").replace('base_url: "https://api.portal.example/v1", ', ""),
+        login(", revoke: x"),
+        "{client_id: x}"
+      ]) {
+        const refused = yield* settings({ config: `oauth: {portal: ${wrong}}` })
+        expect(refused.logins, wrong).toEqual([])
+        expect(yield* issues({ config: `oauth: {portal: ${wrong}}` })).toEqual([
+          expect.stringMatching(/^oauth: expected/)
+        ])
+      }
+      const here = login("").replaceAll(/https:\/\/[^/"]*/g, "http://127.0.0.1:9")
+      expect((yield* settings({ config: `oauth: {portal: ${here}}` })).logins.length).toBe(1)
+    })
+  )
+
   it.effect("gives every key its default in a new home, whose commented file changes nothing", () =>
     withHome({}, (home) =>
       Effect.gen(function* () {

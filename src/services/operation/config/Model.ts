@@ -8,6 +8,7 @@ import {
   Dollars,
   Fallbacks,
   FilledText,
+  KeyStrategies,
   Logins,
   Megabytes,
   MegabytesInAll,
@@ -65,6 +66,12 @@ export const model = {
     schema: Fallbacks,
     fallback: [],
     doc: "backends that take over, in order: {provider, model, base_url?, key_env?}"
+  }),
+  keyStrategies: key({
+    path: "credential_pool_strategies",
+    schema: KeyStrategies,
+    fallback: {},
+    doc: "how several keys or accounts of a provider are used: fill_first (the next at a limit), round_robin, random or least_used"
   }),
   logins: key({
     path: "oauth",

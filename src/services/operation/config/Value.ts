@@ -1,5 +1,6 @@
 /** What settings take, each with the words in which a wrong value is told. */
 import { Either, ParseResult, Schema } from "effect"
+import { KeyStrategy } from "../../agent/KeyStrategy.js"
 import * as ToolsetName from "../../agent/ToolsetName.js"
 import * as SlashCommand from "../../conversation/SlashCommand.js"
 import * as ClockTime from "../../schedule/ClockTime.js"
@@ -145,6 +146,11 @@ export const Fallbacks = expecting(
     }).annotations(strict)
   ),
   "a list of backends {provider, model, base_url, key_env, context_length}, such as [{provider: openai, model: gpt-5-mini}]"
+)
+
+export const KeyStrategies = expecting(
+  Schema.Record({ key: Schema.String, value: KeyStrategy }).pipe(named(Schema.is(Provider))),
+  "a way for each provider: fill_first, round_robin, random or least_used, such as {openai: round_robin}"
 )
 
 const loopbackHosts = new Set(["localhost", "127.0.0.1", "[::1]"])
