@@ -2,6 +2,7 @@
 import { Clock, Effect, Option, Ref, Schema } from "effect"
 import type { AdapterState } from "../../services/adapter/Adapter.js"
 import { Admission } from "../../services/conversation/Admission.js"
+import * as EventLoop from "../node/EventLoop.js"
 import { type BotApi, type BotApiError, BotApiUnreachable } from "./BotApi.js"
 import type { Chats } from "./Chats.js"
 import * as Gathering from "./Gathering.js"
@@ -149,6 +150,8 @@ const makePolling = ({ answerPress, api, arrival, chats, fetch, rules }: PollerO
         return yield* new Unsettled({ detail: outcome.problem?.message ?? "an error in this program" })
       const due = Gathering.untilDue(gathering, now)
       if (due !== null) yield* Effect.sleep(Math.min(glanceMillis, due))
+      // What was just handed over goes on first: it is late already, and the next poll is not.
+      else if (fresh.length > 0) yield* EventLoop.turn
     })
 
   /** Tells Telegram what is settled, so that the next start does not get it again. */
