@@ -238,6 +238,8 @@ export interface Delegate {
   readonly sessionId: string
   /** The profile that this process serves; not taken from the parent, who lends four things only. */
   readonly profile?: string | null
+  /** A checkout of the parent's workspace that is this delegate's alone; it works where its parent does when left out. */
+  readonly worktree?: string | null
 }
 
 /**
@@ -265,7 +267,7 @@ export const delegate =
             origin: DeliveryOrigin.chained(parent.origin),
             presence: parent.presence,
             asyncDelivery: false,
-            workingDirectory: parent.workingDirectory
+            workingDirectory: child.worktree ?? parent.workingDirectory
           },
           { disableValidation: true }
         )

@@ -30,6 +30,7 @@ import * as Processes from "../layers/node/Processes.js"
 import * as McpServers from "../layers/mcp/McpServers.js"
 import * as Listener from "../layers/models/Listener.js"
 import * as Shell from "../layers/node/Shell.js"
+import * as Worktrees from "../layers/node/Worktrees.js"
 import * as Activity from "../layers/operation/Activity.js"
 import * as Drain from "../layers/operation/Drain.js"
 import * as BusyModes from "../layers/sqlite/BusyModes.js"
@@ -55,6 +56,7 @@ const agent = tools.pipe(
       Shell.layer,
       Processes.layer,
       CodeRunner.layer,
+      Worktrees.layer,
       MemoryFiles.layer,
       McpServers.layer.pipe(Layer.provide(FetchHttpClient.layer)),
       Spending.layer

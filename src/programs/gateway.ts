@@ -4,6 +4,7 @@
  */
 import { Effect, Layer } from "effect"
 import * as Titles from "../layers/agent/Titles.js"
+import * as WorktreeCare from "../layers/delegation/WorktreeCare.js"
 import * as BotChat from "../layers/botChat/Adapter.js"
 import * as HttpServer from "../layers/http/Server.js"
 import * as Route from "../layers/models/Route.js"
@@ -39,7 +40,8 @@ export const layer = Layer.mergeAll(
   Search.feeding,
   Titles.layer,
   Retention.layer,
-  MediaRetention.layer
+  MediaRetention.layer,
+  WorktreeCare.layer
 ).pipe(
   Layer.provideMerge(agency),
   Layer.provideMerge(Search.layer),

@@ -27,6 +27,7 @@ import * as ToolCallStore from "../layers/sqlite/ToolCallStore.js"
 import * as Transcript from "../layers/sqlite/Transcript.js"
 import * as TurnStore from "../layers/sqlite/TurnStore.js"
 import * as Usage from "../layers/sqlite/Usage.js"
+import * as WorktreeStore from "../layers/sqlite/WorktreeStore.js"
 
 export const stores = Layer.mergeAll(
   SessionStore.layer,
@@ -41,6 +42,7 @@ export const stores = Layer.mergeAll(
   ClarificationStore.layer,
   ApprovalStore.layer,
   DelegationStore.layer,
+  WorktreeStore.layer,
   ProcessStore.layer,
   Outbox.layer,
   HomeChannels.layer,

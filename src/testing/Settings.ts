@@ -45,7 +45,8 @@ export const defaults = (home: string): SettingsShape => ({
     childTimeoutSeconds: 0,
     maxIterations: 100,
     defaultToolsets: ["terminal", "file"],
-    inheritMcpToolsets: true
+    inheritMcpToolsets: true,
+    worktreeIsolation: false
   },
   approvals: {
     mode: "manual",

@@ -341,6 +341,22 @@ describe("Turn.delegate", () => {
     }).pipe(Effect.provide(AmbientEnvironment.layer({})))
   )
 
+  it.effect("puts a worktree in the directory's place, for whoever it delegates to as well, and for nobody else", () =>
+    Turn.enter(turn("A", { workingDirectory: "/work/a" }))(
+      Effect.gen(function* () {
+        const pinned = Effect.all([
+          Effect.map(Turn.current, (current) => current.workingDirectory),
+          Effect.map(WorkingDirectory.pinned, Option.getOrNull)
+        ])
+        const own = Turn.delegate({ ...child, worktree: "/work/b" })
+        assert.deepStrictEqual(yield* own(pinned), ["/work/b", "/work/b"])
+        assert.deepStrictEqual(yield* own(Turn.delegate({ ...child, worktree: null })(pinned)), ["/work/b", "/work/b"])
+        assert.deepStrictEqual(yield* Turn.delegate(child)(pinned), ["/work/a", "/work/a"])
+        assert.deepStrictEqual(yield* pinned, ["/work/a", "/work/a"])
+      })
+    )
+  )
+
   it.effect("chains to grandchildren: same chat, same marker, depth counted", () =>
     Effect.gen(function* () {
       for (const parent of [fullTurn("A"), cronTurn("C"), turn("D", { origin: DeliveryOrigin.cleared })]) {

@@ -10,6 +10,7 @@ import { TurnStore } from "../../services/conversation/TurnStore.js"
 import type { DelegateResult, DelegateStatus, DelegateTask } from "../../services/delegation/Delegation.js"
 import { DelegationStore, type NewDelegation } from "../../services/delegation/DelegationStore.js"
 import * as OutputSchema from "../../services/delegation/OutputSchema.js"
+import type { WorktreeFailed } from "../../services/delegation/Worktrees.js"
 import { isBlank } from "../../services/delivery/Visible.js"
 import { Activity } from "../../services/operation/Activity.js"
 import { Settings } from "../../services/operation/Settings.js"
@@ -17,7 +18,9 @@ import { SessionId } from "../../services/session/Session.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
 import { type Message, type StoredMessage, Transcript } from "../../services/session/Transcript.js"
 import { Database, type Step } from "../../services/state/Database.js"
+import type { StateError } from "../../services/state/StateError.js"
 import { type Cut, type Helper, silence } from "./Helpers.js"
+import type { Workplace, Workplaces } from "./Workplaces.js"
 
 export interface Plan {
   readonly task: DelegateTask
@@ -97,204 +100,219 @@ const cutShort: { readonly [cut in Cut]: Pick<Ending, "status" | "summary"> } = 
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-export const make = Effect.gen(function* () {
-  const agent = yield* Agent
-  const settings = yield* Settings
-  const configured = yield* ModelRoute
-  const sessions = yield* SessionStore
-  const transcript = yield* Transcript
-  const turns = yield* TurnStore
-  const delegations = yield* DelegationStore
-  const database = yield* Database
-  const activity = yield* Activity
+export const make = (workplaces: Workplaces) =>
+  Effect.gen(function* () {
+    const agent = yield* Agent
+    const settings = yield* Settings
+    const configured = yield* ModelRoute
+    const sessions = yield* SessionStore
+    const transcript = yield* Transcript
+    const turns = yield* TurnStore
+    const delegations = yield* DelegationStore
+    const database = yield* Database
+    const activity = yield* Activity
 
-  /** The backend that a price is looked up for: the one that took over where one did. */
-  const spoke = ({ route }: Plan, { spokenBy }: AgentAnswer) => {
-    if (spokenBy === null) return (route ?? configured).primary
-    const [provider = "", ...model] = spokenBy.split("/")
-    return { provider, model: model.join("/") }
-  }
+    /** The backend that a price is looked up for: the one that took over where one did. */
+    const spoke = ({ route }: Plan, { spokenBy }: AgentAnswer) => {
+      if (spokenBy === null) return (route ?? configured).primary
+      const [provider = "", ...model] = spokenBy.split("/")
+      return { provider, model: model.join("/") }
+    }
 
-  const placeOf = (parent: Turn.Turn) => ({
-    sessionKey: Field.valueOrNull(parent.identity.sessionKey) ?? "",
-    sessionId: Field.valueOrNull(parent.identity.sessionId) ?? "",
-    turnId: parent.id as string
-  })
-
-  const rowOf = ({ callId, helper, sessionId, task }: Plan, group: string | null): NewDelegation => ({
-    id: helper.about.delegationId,
-    parentTurnId: helper.about.parentTurnId,
-    childTurnId: helper.about.turnId,
-    childSessionId: sessionId,
-    callId,
-    goal: task.goal,
-    role: helper.about.role,
-    group
-  })
-
-  const begin = (plan: Plan, turn: Turn.Turn, parentSession: string) =>
-    database.write(
-      "delegation.begin",
-      Effect.gen(function* () {
-        const created = yield* sessions.create({
-          id: plan.sessionId,
-          key: null,
-          source: "subagent",
-          origin: null,
-          parentId: parentSession === "" ? null : SessionId.make(parentSession),
-          hidden: true,
-          model: null
-        })
-        yield* turns.begin(turn, null)
-        if (!plan.recorded) yield* delegations.insert(rowOf(plan, null))
-        yield* transcript.append(plan.sessionId, turn.id, [
-          { _tag: "user", text: brief(plan.task), platformMessageId: null }
-        ])
-        return created
-      }),
-      "transcript"
-    )
-
-  const said = (answer: AgentAnswer): Message => ({
-    _tag: "assistant",
-    text: answer.text,
-    reasoning: null,
-    toolCalls: [],
-    finishReason: answer.exit === "answered" ? "stop" : answer.exit
-  })
-
-  /** The agent's run, and once more when the report does not have its shape. */
-  const speak = (plan: Plan, turn: Turn.Turn, parentSession: string) =>
-    Effect.gen(function* () {
-      const { helper, task } = plan
-      const session = yield* begin(plan, turn, parentSession)
-      const round = agent
-        .run({
-          ...(plan.route === null ? {} : { route: plan.route }),
-          session,
-          sessionKey: Field.valueOrNull(turn.identity.sessionKey) ?? "",
-          takeSteer: Effect.sync(() =>
-            helper.steering.length === 0 ? null : { text: steered(helper.steering.splice(0)), taken: Effect.void }
-          ),
-          speech: mute,
-          maxTurns: settings.delegation.maxIterations,
-          instructions: null
-        })
-        .pipe(Effect.provideService(Toolset.GivenRole, task.role))
-      const first = yield* round
-      const shape = task.outputSchema
-      const errors = shape === null ? [] : OutputSchema.check(first.text, shape)
-      if (shape === null || errors.length === 0) return { answer: first, schemaErrors: shape === null ? null : [] }
-      yield* database.write(
-        "delegation.repair",
-        Effect.zipRight(
-          first.bookkeeping,
-          transcript.append(plan.sessionId, turn.id, [
-            said(first),
-            { _tag: "user", text: repair(errors), platformMessageId: null }
-          ])
-        ),
-        "transcript"
-      )
-      const second = yield* round
-      return {
-        answer: {
-          ...second,
-          modelCalls: first.modelCalls + second.modelCalls,
-          usage: {
-            inputTokens: first.usage.inputTokens + second.usage.inputTokens,
-            outputTokens: first.usage.outputTokens + second.usage.outputTokens,
-            cacheReadTokens: first.usage.cacheReadTokens + second.usage.cacheReadTokens,
-            cacheWriteTokens: first.usage.cacheWriteTokens + second.usage.cacheWriteTokens,
-            reasoningTokens: first.usage.reasoningTokens + second.usage.reasoningTokens
-          }
-        },
-        schemaErrors: OutputSchema.check(second.text, shape)
-      }
+    const placeOf = (parent: Turn.Turn) => ({
+      sessionKey: Field.valueOrNull(parent.identity.sessionKey) ?? "",
+      sessionId: Field.valueOrNull(parent.identity.sessionId) ?? "",
+      turnId: parent.id as string
     })
 
-  const endingOf = (
-    exit: Exit.Exit<
-      Cut | { readonly answer: AgentAnswer; readonly schemaErrors: ReadonlyArray<string> | null },
-      unknown
-    >,
-    background: boolean
-  ): Ending => {
-    if (Exit.isFailure(exit)) {
-      const interrupted = Cause.isInterruptedOnly(exit.cause)
-      return {
-        status: interrupted ? "interrupted" : "error",
-        exitReason: interrupted ? (background ? "shutdown" : "parent") : "error",
-        summary: interrupted
-          ? "It was interrupted before its end; what it did until then stays done."
-          : messageOf(Cause.squash(exit.cause)),
-        schemaErrors: null,
-        answer: null
-      }
-    }
-    if (typeof exit.value === "string")
-      return { ...cutShort[exit.value], exitReason: exit.value, schemaErrors: null, answer: null }
-    const { answer, schemaErrors } = exit.value
-    const empty = isBlank(answer.text)
-    return {
-      status: empty ? "failed" : "completed",
-      exitReason: answer.exit,
-      summary: empty ? "(the helper said nothing)" : answer.text,
-      schemaErrors,
-      answer
-    }
-  }
+    const rowOf = ({ callId, helper, sessionId, task }: Plan, group: string | null): NewDelegation => ({
+      id: helper.about.delegationId,
+      parentTurnId: helper.about.parentTurnId,
+      childTurnId: helper.about.turnId,
+      childSessionId: sessionId,
+      callId,
+      goal: task.goal,
+      role: helper.about.role,
+      group
+    })
 
-  const settle = (plan: Plan, turn: Turn.Turn, ending: Ending) =>
-    Effect.gen(function* () {
-      const { helper, sessionId, task } = plan
-      const now = yield* Clock.currentTimeMillis
-      const trace =
-        ending.answer?.acted === false
-          ? []
-          : yield* transcript.load(sessionId).pipe(
-              Effect.map(traceOf),
-              Effect.catchAll((error) => Effect.as(Effect.logWarning("what a helper did cannot be read", error), []))
-            )
-      const result: DelegateResult = {
-        delegationId: helper.about.delegationId,
-        goal: task.goal,
-        status: ending.status,
-        summary: ending.summary,
-        exitReason: ending.exitReason,
-        modelCalls: ending.answer?.modelCalls ?? 0,
-        durationMillis: now - helper.about.startedAt,
-        inputTokens: ending.answer?.usage.inputTokens ?? 0,
-        outputTokens: ending.answer?.usage.outputTokens ?? 0,
-        costUsd:
-          ending.answer === null
-            ? null
-            : Price.costOf(spoke(plan, ending.answer), ending.answer.usage, settings.prices),
-        trace,
-        schemaErrors: ending.schemaErrors,
-        missedSteer: helper.steering.splice(0)
-      }
-      const answer = ending.answer
-      yield* database.write(
-        "delegation.end",
+    const begin = (plan: Plan, turn: Turn.Turn, parentSession: string) =>
+      database.write(
+        "delegation.begin",
         Effect.gen(function* () {
-          if (answer !== null) {
-            yield* answer.bookkeeping
-            yield* transcript.append(sessionId, turn.id, [said(answer)])
-          }
-          yield* turns.end(turn.id, outcomes[ending.status] ?? "failed")
-          yield* delegations.settle(result.delegationId, result.status, result.summary, result)
-          yield* sessions.end(sessionId, "delegate_done")
-          yield* plan.afterwards
+          const created = yield* sessions.create({
+            id: plan.sessionId,
+            key: null,
+            source: "subagent",
+            origin: null,
+            parentId: parentSession === "" ? null : SessionId.make(parentSession),
+            hidden: true,
+            model: null
+          })
+          yield* turns.begin(turn, null)
+          if (!plan.recorded) yield* delegations.insert(rowOf(plan, null))
+          yield* transcript.append(plan.sessionId, turn.id, [
+            { _tag: "user", text: brief(plan.task), platformMessageId: null }
+          ])
+          return created
         }),
         "transcript"
       )
-      return result
+
+    const said = (answer: AgentAnswer): Message => ({
+      _tag: "assistant",
+      text: answer.text,
+      reasoning: null,
+      toolCalls: [],
+      finishReason: answer.exit === "answered" ? "stop" : answer.exit
     })
 
-  const work = (plan: Plan, place: ReturnType<typeof placeOf>) =>
-    Effect.uninterruptibleMask((restore) =>
+    /** The agent's run, and once more when the report does not have its shape. */
+    const speak = (plan: Plan, turn: Turn.Turn, parentSession: string, instructions: string | null) =>
       Effect.gen(function* () {
+        const { helper, task } = plan
+        const session = yield* begin(plan, turn, parentSession)
+        const round = agent
+          .run({
+            ...(plan.route === null ? {} : { route: plan.route }),
+            session,
+            sessionKey: Field.valueOrNull(turn.identity.sessionKey) ?? "",
+            takeSteer: Effect.sync(() =>
+              helper.steering.length === 0 ? null : { text: steered(helper.steering.splice(0)), taken: Effect.void }
+            ),
+            speech: mute,
+            maxTurns: settings.delegation.maxIterations,
+            instructions
+          })
+          .pipe(Effect.provideService(Toolset.GivenRole, task.role))
+        const first = yield* round
+        const shape = task.outputSchema
+        const errors = shape === null ? [] : OutputSchema.check(first.text, shape)
+        if (shape === null || errors.length === 0) return { answer: first, schemaErrors: shape === null ? null : [] }
+        yield* database.write(
+          "delegation.repair",
+          Effect.zipRight(
+            first.bookkeeping,
+            transcript.append(plan.sessionId, turn.id, [
+              said(first),
+              { _tag: "user", text: repair(errors), platformMessageId: null }
+            ])
+          ),
+          "transcript"
+        )
+        const second = yield* round
+        return {
+          answer: {
+            ...second,
+            modelCalls: first.modelCalls + second.modelCalls,
+            usage: {
+              inputTokens: first.usage.inputTokens + second.usage.inputTokens,
+              outputTokens: first.usage.outputTokens + second.usage.outputTokens,
+              cacheReadTokens: first.usage.cacheReadTokens + second.usage.cacheReadTokens,
+              cacheWriteTokens: first.usage.cacheWriteTokens + second.usage.cacheWriteTokens,
+              reasoningTokens: first.usage.reasoningTokens + second.usage.reasoningTokens
+            }
+          },
+          schemaErrors: OutputSchema.check(second.text, shape)
+        }
+      })
+
+    const endingOf = (
+      exit: Exit.Exit<
+        Cut | { readonly answer: AgentAnswer; readonly schemaErrors: ReadonlyArray<string> | null },
+        unknown
+      >,
+      background: boolean
+    ): Ending => {
+      if (Exit.isFailure(exit)) {
+        const interrupted = Cause.isInterruptedOnly(exit.cause)
+        return {
+          status: interrupted ? "interrupted" : "error",
+          exitReason: interrupted ? (background ? "shutdown" : "parent") : "error",
+          summary: interrupted
+            ? "It was interrupted before its end; what it did until then stays done."
+            : messageOf(Cause.squash(exit.cause)),
+          schemaErrors: null,
+          answer: null
+        }
+      }
+      if (typeof exit.value === "string")
+        return { ...cutShort[exit.value], exitReason: exit.value, schemaErrors: null, answer: null }
+      const { answer, schemaErrors } = exit.value
+      const empty = isBlank(answer.text)
+      return {
+        status: empty ? "failed" : "completed",
+        exitReason: answer.exit,
+        summary: empty ? "(the helper said nothing)" : answer.text,
+        schemaErrors,
+        answer
+      }
+    }
+
+    const settle = (plan: Plan, turn: Turn.Turn, ending: Ending, worktree: DelegateResult["worktree"]) =>
+      Effect.gen(function* () {
+        const { helper, sessionId, task } = plan
+        const now = yield* Clock.currentTimeMillis
+        const trace =
+          ending.answer?.acted === false
+            ? []
+            : yield* transcript.load(sessionId).pipe(
+                Effect.map(traceOf),
+                Effect.catchAll((error) => Effect.as(Effect.logWarning("what a helper did cannot be read", error), []))
+              )
+        const result: DelegateResult = {
+          delegationId: helper.about.delegationId,
+          goal: task.goal,
+          status: ending.status,
+          summary: ending.summary,
+          exitReason: ending.exitReason,
+          modelCalls: ending.answer?.modelCalls ?? 0,
+          durationMillis: now - helper.about.startedAt,
+          inputTokens: ending.answer?.usage.inputTokens ?? 0,
+          outputTokens: ending.answer?.usage.outputTokens ?? 0,
+          costUsd:
+            ending.answer === null
+              ? null
+              : Price.costOf(spoke(plan, ending.answer), ending.answer.usage, settings.prices),
+          trace,
+          schemaErrors: ending.schemaErrors,
+          missedSteer: helper.steering.splice(0),
+          worktree
+        }
+        const answer = ending.answer
+        yield* database.write(
+          "delegation.end",
+          Effect.gen(function* () {
+            if (answer !== null) {
+              yield* answer.bookkeeping
+              yield* transcript.append(sessionId, turn.id, [said(answer)])
+            }
+            yield* turns.end(turn.id, outcomes[ending.status] ?? "failed")
+            yield* delegations.settle(result.delegationId, result.status, result.summary, result)
+            yield* sessions.end(sessionId, "delegate_done")
+            yield* plan.afterwards
+          }),
+          "transcript"
+        )
+        return result
+      })
+
+    /** The place that it works in; none when it was ended before it had one. */
+    const entering = ({ helper: { about, cut } }: Plan) =>
+      Effect.raceFirst(
+        workplaces.enter({ delegationId: about.delegationId, goal: about.goal }),
+        Effect.as(Deferred.await(cut), null)
+      )
+
+    /** `restore` lets what may be interrupted be so; the rest, from the place that it was given on, is not. */
+    const work = (
+      plan: Plan,
+      place: ReturnType<typeof placeOf>,
+      entered: Exit.Exit<Workplace | null, WorktreeFailed | StateError>,
+      restore: <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+    ) =>
+      Effect.gen(function* () {
+        const workplace = Exit.getOrElse(entered, () => null)
         const turn = yield* Turn.current
         const { about, cut } = plan.helper
         yield* activity.publish({
@@ -307,18 +325,24 @@ export const make = Effect.gen(function* () {
           role: about.role,
           background: about.background
         })
+        const speaking = Effect.gen(function* () {
+          if (Exit.isSuccess(entered)) return yield* speak(plan, turn, place.sessionId, workplace?.instructions ?? null)
+          yield* begin(plan, turn, place.sessionId)
+          return yield* Effect.failCause(entered.cause)
+        })
         const exit = yield* Effect.exit(
           restore(
             Effect.raceFirst(
-              speak(plan, turn, place.sessionId),
+              speaking,
               Effect.raceFirst(Deferred.await(cut), silence(plan.helper, settings.delegation.childTimeoutSeconds))
             )
           )
         )
+        const worktree = workplace === null ? null : yield* workplace.leave
         const ending = endingOf(exit, about.background)
         if (ending.status === "error")
           yield* Effect.logWarning("a helper failed", Option.getOrNull(Exit.causeOption(exit)))
-        const result = yield* settle(plan, turn, ending).pipe(
+        const result = yield* settle(plan, turn, ending, worktree).pipe(
           Effect.catchAll((error) =>
             // The next start finds it open and calls it unknown; who waits is told now.
             Effect.as(Effect.logError("the end of a helper could not be stored", error), {
@@ -334,7 +358,8 @@ export const make = Effect.gen(function* () {
               costUsd: null,
               trace: [],
               schemaErrors: null,
-              missedSteer: []
+              missedSteer: [],
+              worktree
             })
           )
         )
@@ -350,22 +375,26 @@ export const make = Effect.gen(function* () {
         if (Exit.isFailure(exit) && Cause.isInterruptedOnly(exit.cause)) return yield* Effect.interrupt
         return result
       })
-    )
 
-  return {
-    rowOf,
-    run: (plan) =>
-      Effect.flatMap(Turn.current, (parent) => {
-        const { about } = plan.helper
-        return Turn.delegate({
-          id: Turn.TurnId.make(about.turnId),
-          sessionKey: `delegate:${about.delegationId}`,
-          sessionId: plan.sessionId,
-          profile: settings.profile
-        })(work(plan, placeOf(parent)))
-      })
-  } satisfies Child
-})
+    return {
+      rowOf,
+      run: (plan) =>
+        Effect.uninterruptibleMask((restore) =>
+          Effect.gen(function* () {
+            const { about } = plan.helper
+            const parent = yield* Turn.current
+            const entered = yield* Effect.exit(restore(entering(plan)))
+            return yield* Turn.delegate({
+              id: Turn.TurnId.make(about.turnId),
+              sessionKey: `delegate:${about.delegationId}`,
+              sessionId: plan.sessionId,
+              profile: settings.profile,
+              worktree: Exit.getOrElse(entered, () => null)?.directory ?? null
+            })(work(plan, placeOf(parent), entered, restore))
+          })
+        )
+    } satisfies Child
+  })
 
 const outcomes: { readonly [status in DelegateStatus]?: "answered" | "interrupted" | "failed" } = {
   completed: "answered",

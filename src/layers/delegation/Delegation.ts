@@ -1,3 +1,4 @@
+import type { FileSystem } from "@effect/platform"
 import { Clock, Deferred, Effect, Layer } from "effect"
 import { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
 import * as Capabilities from "../../fibers/Capabilities.js"
@@ -12,6 +13,8 @@ import { GivenRoute } from "../../services/agent/ModelRoutes.js"
 import { type Asker, Delegation, DelegationRefused, type DelegateTask } from "../../services/delegation/Delegation.js"
 import { DelegationStore } from "../../services/delegation/DelegationStore.js"
 import * as Report from "../../services/delegation/Report.js"
+import type { Worktrees } from "../../services/delegation/Worktrees.js"
+import type { WorktreeStore } from "../../services/delegation/WorktreeStore.js"
 import type { Activity } from "../../services/operation/Activity.js"
 import { Drain } from "../../services/operation/Drain.js"
 import { Ids } from "../../services/operation/Ids.js"
@@ -22,6 +25,7 @@ import type { Transcript } from "../../services/session/Transcript.js"
 import { Database, type Step } from "../../services/state/Database.js"
 import * as Child from "./Child.js"
 import * as Helpers from "./Helpers.js"
+import * as Workplaces from "./Workplaces.js"
 
 const causeOf = (group: string) => ({ kind: "delegation" as const, id: group })
 
@@ -39,7 +43,8 @@ const make = Effect.gen(function* () {
   const environment = yield* AmbientEnvironment
   const scope = yield* Effect.scope
   const helpers = yield* Helpers.make
-  const child = yield* Child.make
+  const workplaces = yield* Workplaces.make
+  const child = yield* Child.make(workplaces)
 
   const refuse = (detail: string) => Effect.fail(new DelegationRefused({ detail }))
 
@@ -198,6 +203,8 @@ const make = Effect.gen(function* () {
         (stopped) => stopped.length
       ),
     recover: Effect.gen(function* () {
+      const kept = yield* workplaces.sweep
+      if (kept > 0) yield* Effect.logWarning(`worktrees of helpers that ended with the gateway are kept: ${kept}`)
       const open = yield* delegations.running
       const parents = new Set(open.map((row) => row.parentTurnId))
       const counts = yield* Effect.forEach(parents, (parent) => {
@@ -230,5 +237,8 @@ export const layer: Layer.Layer<
   | Drain
   | Activity
   | Ids
+  | Worktrees
+  | WorktreeStore
+  | FileSystem.FileSystem
   | AmbientEnvironment
 > = Layer.scoped(Delegation, make)

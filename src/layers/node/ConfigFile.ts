@@ -146,7 +146,8 @@ const settingsOf = (home: typeof Home.Service, read: ConfigText.Read, environmen
       childTimeoutSeconds: value(keys.childTimeout),
       maxIterations: value(keys.childIterations),
       defaultToolsets: value(keys.childToolsets),
-      inheritMcpToolsets: value(keys.childMcp)
+      inheritMcpToolsets: value(keys.childMcp),
+      worktreeIsolation: value(keys.childWorktrees)
     },
     approvals: {
       mode: value(keys.approvalMode),

@@ -25,7 +25,9 @@ const members = Rows.all(
     id: Schema.String,
     goal: Schema.String,
     status: Schema.NullOr(DelegateStatus),
-    result: Schema.NullOr(Report)
+    result: Schema.NullOr(Report),
+    path: Schema.NullOr(Schema.String),
+    branch: Schema.NullOr(Schema.String)
   }),
   "delegations"
 )
@@ -70,8 +72,16 @@ export const layer = Layer.effect(
         }),
       group: (group) =>
         Effect.flatMap(Transaction, (sql) =>
-          members(sql`SELECT id, goal, status, report AS result FROM delegations
-            WHERE group_id = ${group} ORDER BY started_at, id`)
+          Effect.map(
+            members(sql`SELECT id, goal, status, report AS result, worktrees.path AS path, worktrees.branch AS branch
+              FROM delegations LEFT JOIN worktrees ON worktrees.delegation_id = delegations.id
+              WHERE group_id = ${group} ORDER BY started_at, id`),
+            (rows) =>
+              rows.map(({ branch, path, ...member }) => ({
+                ...member,
+                worktree: path === null || branch === null ? null : { path, branch }
+              }))
+          )
         ),
       running: Effect.flatMap(Clock.currentTimeMillis, (now) =>
         database.read("delegation.running", (sql) =>

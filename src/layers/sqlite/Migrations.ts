@@ -21,6 +21,7 @@ import { modelChoices } from "./migrations/0056_model_choices.js"
 import { usageDays } from "./migrations/0055_usage_days.js"
 import { waitingDeliveries } from "./migrations/0070_waiting_deliveries.js"
 import { liveMessages } from "./migrations/0090_live_messages.js"
+import { worktrees } from "./migrations/0095_worktrees.js"
 
 /** Every step of the schema, in order. A released one never changes; what comes later is added as the next. */
 const migrations = {
@@ -42,7 +43,8 @@ const migrations = {
   "0056_model_choices": modelChoices,
   "0057_cooldowns": cooldowns,
   "0070_waiting_deliveries": waitingDeliveries,
-  "0090_live_messages": liveMessages
+  "0090_live_messages": liveMessages,
+  "0095_worktrees": worktrees
 }
 
 const numberOf = (name: string): number => Number.parseInt(name, 10)

@@ -12,7 +12,10 @@ const expiryMillis = 60_000
 const beatEvery = "15 seconds"
 
 /** Does a row of `table` stand under a lease that is alive at `now`? */
-export const isOwned = (table: "turns" | "inbound_events" | "internal_events" | "processes", now: number): string =>
+export const isOwned = (
+  table: "turns" | "inbound_events" | "internal_events" | "processes" | "worktrees",
+  now: number
+): string =>
   `EXISTS (SELECT 1 FROM leases WHERE leases.name = ${table}.owner AND leases.expires_at > ${Math.trunc(now)})`
 
 export class OwnerLease extends Context.Tag("hermes/sqlite/OwnerLease")<

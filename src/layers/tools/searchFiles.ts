@@ -45,7 +45,7 @@ const Parameters = Schema.Struct({
 type Search = typeof Parameters.Type
 
 const description =
-  "Searches the lines of files for a regular expression, or with target `files` finds files by name. It leaves out version control, node_modules, binary and very large files."
+  "Searches the lines of files for a regular expression, or with target `files` finds files by name. It leaves out version control, worktrees, node_modules, binary and very large files."
 
 type Hidden = (file: string) => boolean
 

@@ -30,6 +30,21 @@ export interface DelegateTask {
   readonly outputSchema: OutputSchema | null
 }
 
+/** The worktree that a helper had to itself, and what became of it; without a path it worked in its parent's place after all. */
+export const DelegateWorktree = Schema.Struct({
+  path: Schema.NullOr(Schema.String),
+  branch: Schema.NullOr(Schema.String),
+  /** The commit that it began at. */
+  base: Schema.NullOr(Schema.String),
+  /** Is it still there? One without changes is removed. */
+  kept: Schema.Boolean,
+  /** Its commits since, and files that are changed and not committed; null where nobody could look. */
+  commits: Schema.NullOr(Schema.Number),
+  uncommitted: Schema.NullOr(Schema.Number),
+  note: Schema.NullOr(Schema.String)
+})
+export type DelegateWorktree = typeof DelegateWorktree.Type
+
 /** What the parent reads of a child: a self-report, to be verified, and what is known of it otherwise. */
 export const DelegateResult = Schema.Struct({
   delegationId: Schema.String,
@@ -49,7 +64,9 @@ export const DelegateResult = Schema.Struct({
   /** Against the output schema, when there was one. */
   schemaErrors: Schema.NullOr(Schema.Array(Schema.String)),
   /** What was said to it and came too late. */
-  missedSteer: Schema.Array(Schema.String)
+  missedSteer: Schema.Array(Schema.String),
+  /** Null where helpers are not isolated. */
+  worktree: Schema.optionalWith(Schema.NullOr(DelegateWorktree), { default: () => null })
 })
 export type DelegateResult = typeof DelegateResult.Type
 

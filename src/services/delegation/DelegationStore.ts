@@ -26,6 +26,8 @@ export interface GroupMember {
   readonly goal: string
   readonly status: DelegateStatus | null
   readonly result: DelegateResult | null
+  /** The one that it had to itself, while that is there. */
+  readonly worktree: { readonly path: string; readonly branch: string } | null
 }
 
 /** Delegations as rows: written before the child starts, settled with its report. */

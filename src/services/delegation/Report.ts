@@ -1,11 +1,25 @@
 /** What an agent reads of its helpers' work. Pure. */
-import type { DelegateResult } from "./Delegation.js"
+import type { DelegateResult, DelegateWorktree } from "./Delegation.js"
 import type { GroupMember } from "./DelegationStore.js"
 
 /** Longer reports are cut: the whole is in the helper's own transcript. */
 const longestSummary = 24_000
 
 const seconds = (millis: number): number => Math.round(millis / 100) / 10
+
+const placed = ({ base, branch, commits, kept, note, path, uncommitted }: DelegateWorktree) =>
+  path === null
+    ? { own: false, note }
+    : {
+        path,
+        branch,
+        began_at: base,
+        kept,
+        ...(commits === null || uncommitted === null
+          ? {}
+          : { changed: commits > 0 || uncommitted > 0, commits, uncommitted_files: uncommitted }),
+        note
+      }
 
 const entry = (result: DelegateResult, index: number) => ({
   task: index + 1,
@@ -28,7 +42,8 @@ const entry = (result: DelegateResult, index: number) => ({
     : result.schemaErrors.length === 0
       ? { schema_valid: true }
       : { schema_valid: false, schema_errors: result.schemaErrors }),
-  ...(result.missedSteer.length === 0 ? {} : { missed_steer: result.missedSteer })
+  ...(result.missedSteer.length === 0 ? {} : { missed_steer: result.missedSteer }),
+  ...(result.worktree === null ? {} : { worktree: placed(result.worktree) })
 })
 
 /** The result of an inline call. */
@@ -42,7 +57,10 @@ const lost = (member: GroupMember, index: number) => ({
   id: member.id,
   status: member.status ?? "unknown",
   summary:
-    "The gateway stopped while this helper worked. What it did until then is unknown: check before you repeat it."
+    "The gateway stopped while this helper worked. What it did until then is unknown: check before you repeat it.",
+  ...(member.worktree === null
+    ? {}
+    : { worktree: { ...member.worktree, kept: true, note: "What it had done is in there and nowhere else." } })
 })
 
 /** The event that a group's report is. A helper's words are quoted: they are data and nobody's orders. */

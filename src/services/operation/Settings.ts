@@ -134,6 +134,8 @@ export interface SettingsShape {
     readonly defaultToolsets: ReadonlyArray<string>
     /** Helpers get the tools of MCP servers besides. */
     readonly inheritMcpToolsets: boolean
+    /** Each helper that works in a git repository gets a worktree of its own. */
+    readonly worktreeIsolation: boolean
   }
   readonly approvals: {
     readonly mode: "manual" | "smart" | "off"

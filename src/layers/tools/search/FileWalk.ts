@@ -3,7 +3,15 @@ import { readdir } from "node:fs/promises"
 import * as path from "node:path"
 
 /** Directories that hold no work of the person's. */
-export const skipped: ReadonlySet<string> = new Set([".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"])
+export const skipped: ReadonlySet<string> = new Set([
+  ".git",
+  ".hg",
+  ".svn",
+  "node_modules",
+  "__pycache__",
+  ".venv",
+  ".worktrees"
+])
 
 /** Kernel trees, where reading has effects and does not end. */
 const kernel = /^\/(proc|sys|dev)(\/(?!shm(\/|$))|$)/

@@ -164,6 +164,14 @@ export const agent = {
     doc: "do helpers get the tools of MCP servers too?",
     example: "true"
   }),
+  childWorktrees: key({
+    path: "delegation.worktree_isolation",
+    schema: Switch,
+    fallback: false,
+    refused: true,
+    doc: "does each helper that works in a git repository get a worktree and a branch of its own?",
+    example: "true"
+  }),
   mcpServers: key({
     path: "mcp_servers",
     schema: McpServers,
