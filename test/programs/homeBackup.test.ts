@@ -35,13 +35,15 @@ beforeAll(async () => {
   for (const name of written) put(`this is ${name}`, "old", name)
   put("a picture", "old", "media", "cat.png")
   symlinkSync("/etc/hostname", at("old", "scripts", "elsewhere"))
-  expect(await hermes("old", "backup", at("copy"))).toMatchObject({ code: 0, stdout: expect.stringMatching(/\.env/) })
+  put('{"version": 1, "credentials": []}', "old", "auth.json")
+  const said = { code: 0, stdout: expect.stringMatching(/\.env[^]*auth\.json/) }
+  expect(await hermes("old", "backup", at("copy"))).toMatchObject(said)
 })
 afterAll(() => rmSync(machine, { recursive: true, force: true }))
 
 describe("a backup of a home", () => {
   test("is for its owner's eyes, and holds neither links nor what was not asked for", async () => {
-    for (const name of [...written, ".env", "config.yaml", "state.db", "backup.json"])
+    for (const name of [...written, ".env", "auth.json", "config.yaml", "state.db", "backup.json"])
       expect(statSync(at("copy", name)).mode & 0o077).toBe(0)
     expect(existsSync(at("copy", "scripts", "elsewhere"))).toBe(false)
     expect(existsSync(at("copy", "media"))).toBe(false)
@@ -52,7 +54,8 @@ describe("a backup of a home", () => {
   test("makes an empty place the same home, and it works", async () => {
     const said = await hermes("new", "restore", at("copy"), "--json")
     expect(JSON.parse(said.stdout)).toMatchObject({ messages: 2, kept: null })
-    for (const name of [...written, ".env", "config.yaml"]) expect(read("new", name)).toBe(read("old", name))
+    for (const name of [...written, ".env", "auth.json", "config.yaml"])
+      expect(read("new", name)).toBe(read("old", name))
     expect(statSync(at("new", ".env")).mode & 0o777).toBe(0o600)
     expect((await hermes("new", "config", "get", "timezone")).stdout).toContain("Europe/Lisbon")
     expect((await hermes("new", "sessions", "search", "hello")).stdout).toContain("ses_")

@@ -129,7 +129,9 @@ export const read = (file: unknown, environment: Environment): Read => {
     for (const key of [keys.modelName, keys.modelBaseUrl])
       if (values.get(key.path)?.from === "file") {
         const problem = `it is ${writtenFor}'s, and ${keys.modelProvider.env} says ${shown(provider.value)}`
-        issues.push(new SettingIssue({ path: key.path, problem, used: "that provider's own" }))
+        // The built-in ones have neither, so nobody misses them.
+        if (provider.value !== "offline" && provider.value !== "scripted")
+          issues.push(new SettingIssue({ path: key.path, problem, used: "that provider's own" }))
         values.set(key.path, { key, value: key.fallback, from: "default" })
       }
   return { values, issues }

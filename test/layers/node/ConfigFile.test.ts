@@ -48,6 +48,8 @@ describe("ConfigFile", () => {
         `model.base_url: it is openai-compatible's, and HERMES_MODEL_PROVIDER says "anthropic"`
       ])
 
+      expect(yield* issues({ config, ambient: { HERMES_MODEL_PROVIDER: "offline" } })).toEqual([])
+
       const own = yield* settings({ config, ambient: { ...key, HERMES_MODEL_PROVIDER: "openai-compatible" } })
       expect([own.model.model, own.model.baseUrl]).toEqual(["qwen3", "https://other.example/v1"])
       const proxied = yield* settings({ config: "model: {base_url: 'https://proxy.example'}", ambient: moved.ambient })
