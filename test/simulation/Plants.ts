@@ -90,8 +90,8 @@ export const plants: Readonly<Record<string, Plant>> = {
   "remaining-is-not-counted": {
     finds: "occurrences",
     file: "src/layers/sqlite/FireClaims.ts",
-    takes: "settled = ?, remaining = remaining - ?,",
-    puts: "settled = ?, remaining = remaining - min(0, ?),"
+    takes: "next_at), remaining = remaining - ?,",
+    puts: "next_at), remaining = remaining - min(0, ?),"
   },
   "missed-are-not-booked": {
     finds: "occurrences",

@@ -13,8 +13,28 @@ export const breath: Effect.Effect<void> = Effect.async<void>((resume) => {
   setTimeout(() => resume(Effect.void), 50)
 })
 
-const busy = new Set(["FSReqCallback", "FSReqPromise", "ProcessWrap", "Immediate", "GetAddrInfoReqWrap"])
-const isBusy = (): boolean => process.getActiveResourcesInfo().some((name) => busy.has(name))
+/** Code that is being compiled: Node names no resource for it, and the parser of commands is loaded when it is first needed. */
+let compiling = 0
+const watched =
+  <Arguments extends ReadonlyArray<never>, A>(compile: (...all: Arguments) => Promise<A>) =>
+  (...all: Arguments): Promise<A> => {
+    compiling += 1
+    return compile(...all).finally(() => {
+      compiling -= 1
+    })
+  }
+Object.assign(WebAssembly, {
+  compile: watched(WebAssembly.compile),
+  instantiate: watched(WebAssembly.instantiate)
+})
+
+const works = new Set(["FSReqCallback", "FSReqPromise", "CloseReq", "ProcessWrap", "Immediate", "GetAddrInfoReqWrap"])
+
+/** `timed`: timers are set. One may be of Effect's scheduler, which goes on by it after thousands of steps. */
+const look = (): { readonly busy: boolean; readonly timed: boolean } => {
+  const names = process.getActiveResourcesInfo()
+  return { busy: compiling > 0 || names.some((name) => works.has(name)), timed: names.includes("Timeout") }
+}
 
 /** As many turns of the event loop in a row must bring nothing new. */
 const still = 3
@@ -33,12 +53,15 @@ export const settle = (passed: () => number): Effect.Effect<void> =>
     let seen = passed()
     let quiet = 0
     let busily = 0
+    let { timed } = look()
     for (let count = 0; quiet < still && count < most; count++) {
-      yield* busily < keen ? turn : moment
+      // Timers of the same length fire in the order in which they were set: behind this one nothing is left.
+      yield* timed || busily >= keen ? moment : turn
       const now = passed()
-      const under = isBusy()
-      busily = under ? busily + 1 : 0
-      quiet = now === seen && !under ? quiet + 1 : 0
+      const found = look()
+      timed = found.timed
+      busily = found.busy ? busily + 1 : 0
+      quiet = now === seen && !found.busy ? quiet + 1 : 0
       seen = now
     }
   })

@@ -3,6 +3,7 @@ import { Effect, Layer } from "effect"
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import process from "node:process"
+import * as BashTree from "../../src/layers/judge/BashTree.js"
 import * as SqliteDatabase from "../../src/layers/sqlite/Database.js"
 
 let made: string | null = null
@@ -15,6 +16,8 @@ export const copyTo = (file: string, ground: string): Effect.Effect<void> =>
       process.once("exit", () => rmSync(folder, { recursive: true, force: true }))
       made = join(folder, "state.db")
       yield* Effect.scoped(Layer.build(SqliteDatabase.layer({ file: made }))).pipe(Effect.orDie)
+      // Loaded when it is first needed, by ways that no world can see the end of.
+      yield* Effect.orDie(Effect.flatten(BashTree.make))
     }
     copyFileSync(made, file)
   })
