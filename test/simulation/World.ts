@@ -12,6 +12,7 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import process from "node:process"
 import * as InMemoryAdapter from "../../src/layers/memory/InMemoryAdapter.js"
 import { SendRefused } from "../../src/services/adapter/Adapter.js"
 import { Database } from "../../src/services/state/Database.js"
@@ -38,6 +39,12 @@ export const start = Date.UTC(2026, 0, 5, 8)
 
 /** Files in memory where the machine has them: a crash here is the program's, not the machine's. */
 const ground = existsSync("/dev/shm") ? "/dev/shm" : tmpdir()
+
+/** Folders of worlds that are not over; a process that is ended takes its own along. */
+const folders = new Set<string>()
+process.once("exit", () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+})
 
 /** Files that this process has open under `path`; none where the system does not say. */
 const openUnder = (path: string): ReadonlyArray<string> => {
@@ -79,6 +86,7 @@ export class World {
     this.options = options
     this.chance = new Chance(seed + 0x5eed)
     this.directory = mkdtempSync(join(ground, `hermes-world-${seed}-`))
+    folders.add(this.directory)
   }
 
   private get current(): Life.Life {
@@ -322,6 +330,7 @@ export class World {
   }
 
   remove(): void {
+    folders.delete(this.directory)
     rmSync(this.directory, { recursive: true, force: true })
   }
 }

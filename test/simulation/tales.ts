@@ -47,6 +47,9 @@ const program = Effect.gen(function* () {
   return { told, failed, found: null, census: census.all }
 })
 
+// Whoever ends it, or the one that shares the seeds out, ends its world too.
+for (const end of ["SIGTERM", "SIGINT", "disconnect"]) process.once(end, () => process.exit(1))
+
 const told: Told = await Effect.runPromise(program)
 if (process.send === undefined) say(JSON.stringify(told))
 // A world that hung has threads which would keep the process.
