@@ -159,6 +159,36 @@ describe("a login of the built program", () => {
   )
 })
 
+describe("a token that the model says", () => {
+  beforeAll(Command.built, Command.buildMillis)
+
+  it.scopedLive(
+    "is taken out of what a chat gets, although it was got after the gateway had started",
+    () =>
+      Effect.gen(function* () {
+        const oauth = yield* OAuthServer.make()
+        const { home, model, person } = yield* Loopback.make((request) => ModelServer.says(`it is ${bearer(request)}.`))
+        const login = Login.loginOf(oauth, { baseUrl: model.baseUrl })
+        const { clientId, deviceUrl, tokenUrl } = login
+        const config = readFileSync(path.join(home.directory, "config.yaml"), "utf8")
+        const portal = { base_url: model.baseUrl, client_id: clientId, device_url: deviceUrl, token_url: tokenUrl }
+        writeFileSync(path.join(home.directory, "config.yaml"), `${config}\noauth: ${JSON.stringify({ portal })}\n`)
+        const gateway = yield* Gateway.start(home)
+        yield* person(1).says("before")
+        yield* person(1).hears(/cannot be asked until somebody logs in.*hermes auth login portal/s)
+        expect(yield* model.requests).toEqual([])
+        oauth.approve()
+        expect((yield* Command.run({ home, args: ["auth", "login", "portal"] })).code).toBe(0)
+        yield* person(1).says("what is it?")
+        expect(yield* person(1).hears(/it is/)).toBe("it is [redacted].")
+        const [asked] = yield* model.requests
+        expect(oauth.isGood(asked === undefined ? "" : bearer(asked))).toBe(true)
+        expect((yield* Gateway.stop(gateway)).code).toBe(0)
+      }),
+    300_000
+  )
+})
+
 describe("a key that is at its limit", () => {
   beforeAll(Command.built, Command.buildMillis)
 
@@ -188,7 +218,7 @@ describe("a key that is at its limit", () => {
         yield* person(1).hears(/heard second/)
         expect(yield* asked).toEqual([one, two, two])
         const shown = yield* Command.run({ home, args: ["model"] })
-        expect(shown.stdout).toMatch(/Left alone for a while.*rate_limit/s)
+        expect(shown.stdout).toMatch(/Left alone for a while.*loopback +key 1 +rate_limit/s)
         expect(shown.stdout).not.toContain("sk-primary")
 
         const revived = yield* Command.run({ home, args: ["auth", "revive", "openai-compatible"] })

@@ -1,5 +1,6 @@
 /** The logins and keys of the home as a person sees them. No secret is in it. */
 import { Clock, Effect, Layer, Schema } from "effect"
+import { seatOf } from "../../layers/models/Seats.js"
 import * as AuthFile from "../../layers/node/AuthFile.js"
 import * as Ids from "../../layers/node/Ids.js"
 import type { Seat } from "../../services/agent/Cooldowns.js"
@@ -36,6 +37,8 @@ const CooldownView = Schema.Struct({
   baseUrl: Schema.NullOr(Schema.String),
   /** A key's fingerprint, or the login and its credential. */
   credential: Schema.NullOr(Schema.String),
+  /** Which of the keys in `.env`: `key 2` is NAME_2. */
+  key: Schema.NullOr(Schema.String),
   reason: Schema.String,
   since: Time,
   until: Time
@@ -119,6 +122,20 @@ export const store = AuthFile.layer.pipe(Layer.provideMerge(Layer.merge(Ids.laye
 export const All = Schema.Struct({ logins: Schema.Array(LoginView), cooldowns: Schema.Array(CooldownView) })
 export type All = typeof All.Type
 
+/** What a person calls the keys that cooldowns know by their fingerprints: their places in `.env`. */
+const keyNames = Effect.map(
+  Settings,
+  ({ cron, fallbacks, model }) =>
+    new Map(
+      [model, ...fallbacks, ...cron.backends].flatMap((backend) =>
+        [backend.apiKey, ...(backend.spareKeys ?? [])].flatMap((apiKey, index) => {
+          const { credential } = seatOf({ ...backend, apiKey })
+          return credential === null ? [] : [[credential, `key ${index + 1}`] as const]
+        })
+      )
+    )
+)
+
 /** Few commands need the database, and it takes a while to load. */
 const cooldowns = Effect.promise(() => import("./cooldowns.js"))
 
@@ -127,9 +144,14 @@ export const lift = (is: (seat: Seat) => boolean) => Effect.flatMap(cooldowns, (
 
 export const all = Effect.gen(function* () {
   const { current } = yield* cooldowns
+  const names = yield* keyNames
   return {
     logins: yield* logins,
-    cooldowns: (yield* current).map(({ seat, ...rest }) => ({ ...seat, ...rest }))
+    cooldowns: (yield* current).map(({ seat, ...rest }) => ({
+      ...seat,
+      ...rest,
+      key: names.get(seat.credential ?? "") ?? null
+    }))
   }
 })
 
@@ -145,7 +167,12 @@ export const problems = ({ cooldowns, logins }: All): ReadonlyArray<string> => [
         "Left alone for a while (`hermes auth revive PROVIDER` lets them be asked at once):",
         ...table(
           ["model", "with", "because of", "until"],
-          cooldowns.map((one) => [`${one.provider}/${one.model}`, one.credential, one.reason, moment(one.until)]),
+          cooldowns.map((one) => [
+            `${one.provider}/${one.model}`,
+            one.key ?? one.credential,
+            one.reason,
+            moment(one.until)
+          ]),
           ""
         )
       ])

@@ -4,7 +4,7 @@
  * the token is about to be spent, spends it, and writes what came of it. Readers wait for nobody.
  */
 import { HttpClient } from "@effect/platform/HttpClient"
-import { Clock, Effect, Layer, Redacted } from "effect"
+import { Clock, Effect, Layer, Redacted, Schedule } from "effect"
 import * as Shared from "../../../fibers/Shared.js"
 import {
   AccessTokens,
@@ -27,6 +27,9 @@ import * as TokenEndpoint from "./TokenEndpoint.js"
 
 /** So long does the end of the program wait for renewals on their way: a token that is spent and not written down is lost. */
 const lastWaitMillis = 16_000
+
+/** 0.1, 0.2, 0.4 … s: six seconds in all. */
+const savingAgain = Schedule.intersect(Schedule.exponential("100 millis"), Schedule.recurs(6))
 
 const cutOff =
   "an earlier renewal was cut off before its answer was written down, so the tokens that the server gave then are lost"
@@ -126,7 +129,13 @@ const make = Effect.gen(function* () {
           expires_at: TokenEndpoint.expiryOf(tokens, now),
           renewing_since: null
         })
-        yield* put(file, after)
+        // The old ones are good for nothing any more: a disk that refuses is asked again before they are given up.
+        yield* put(file, after).pipe(
+          Effect.retry(savingAgain),
+          Effect.catchAll((error) =>
+            Effect.logError("a renewed login could not be stored and is lost at the end of its token", error)
+          )
+        )
         yield* Effect.logInfo("a login was renewed").pipe(
           Effect.annotateLogs({ login: login.name, label: before.label })
         )

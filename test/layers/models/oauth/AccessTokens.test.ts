@@ -1,5 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Logger, Redacted } from "effect"
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import path from "node:path"
 import * as RedactorLayer from "../../../../src/layers/delivery/Redactor.js"
 import * as AccessTokensLayer from "../../../../src/layers/models/oauth/AccessTokens.js"
 import { AccessTokens, type TokenUnavailable } from "../../../../src/services/credential/AccessTokens.js"
@@ -117,6 +119,29 @@ describe("a token whose time is over", () => {
         refresh_token: issued.refresh,
         client_id: "hermes"
       })
+    }).pipe(quiet)
+  )
+
+  it.scopedLive("whose place on the disk is in the way for a moment is written when it is not", () =>
+    Effect.gen(function* () {
+      let directory = ""
+      const made = yield* logged({
+        spent: () => {
+          const file = path.join(directory, "auth.json")
+          const text = readFileSync(file, "utf8")
+          rmSync(file)
+          mkdirSync(file)
+          setTimeout(() => {
+            rmSync(file, { recursive: true })
+            writeFileSync(file, text)
+          }, 150)
+          return Promise.resolve()
+        }
+      })
+      directory = made.directory
+      const got = yield* Effect.provide(token(made.login), made.process)
+      assert.isTrue(made.server.isGood(got))
+      assert.strictEqual(entries(directory)[0]?.access_token, got)
     }).pipe(quiet)
   )
 
