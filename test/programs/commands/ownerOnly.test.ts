@@ -2,7 +2,7 @@ import { expect, test } from "vitest"
 import { all } from "../../../src/services/operation/ConfigKey.js"
 import * as OwnersSetting from "../../../src/services/operation/OwnersSetting.js"
 
-test("approvals, security, allowlists and where things are sent are the owner's, and nothing that the agent may set", () => {
+test("approvals, security, allowlists, limits and where things are sent are the owner's, and nothing that the agent may set", () => {
   const paths = [...all.map((key) => key.path), "security.anything", "platforms.other.allowed_users"]
   expect(paths.filter(OwnersSetting.is).toSorted()).toEqual([
     "agent.disabled_toolsets",
@@ -22,9 +22,14 @@ test("approvals, security, allowlists and where things are sent are the owner's,
     "fallback_providers",
     "gateway.allow_all_users",
     "gateway.allowed_users",
+    "group_sessions_per_user",
+    "limits.daily_tokens",
+    "limits.daily_usd",
+    "limits.per_job_usd",
     "mcp_servers",
     "media.allow_dirs",
     "media.transcription_base_url",
+    "memory.write_approval",
     "model.base_url",
     "oauth",
     "platforms.api_server.allowed_hosts",
@@ -41,13 +46,16 @@ test("approvals, security, allowlists and where things are sent are the owner's,
     "platforms.telegram.extra.user_allowed_commands",
     "platforms.telegram.free_response_chats",
     "platforms.telegram.group_allowed_chats",
+    "platforms.telegram.home_channel",
     "platforms.telegram.require_mention",
     "platforms.telegram.toolsets",
     "platforms.web.toolsets",
     "quick_commands",
     "security.allow_private_urls",
     "security.anything",
+    "skills.write_approval",
     "terminal.env_passthrough",
+    "thread_sessions_per_user",
     "unauthorized_dm_behavior",
     "web.searxng_url"
   ])

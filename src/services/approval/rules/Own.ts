@@ -49,7 +49,7 @@ const answers = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
   if (isHermes(invocation) && follows(words, /^auth$/i, /^(login|logout|revive)$/i))
     return nevers("auth", "logging in and out is for the owner")
   if (follows(words, /^config$/i, /^set$/i, { test: OwnersSetting.is }))
-    return nevers("config", "approvals, security and allowlists are set by the owner")
+    return nevers("config", "approvals, security, allowlists, limits and targets are set by the owner")
   if (
     isHermes(invocation) &&
     words.includes("chat") &&
