@@ -16,8 +16,8 @@ export const name = "auth.json"
 
 const ownerOnly = 0o600
 
-/** Longer than one renewal may take, with a few others before it. */
-const patienceMillis = 60_000
+/** Longer than one renewal may take: who waits behind it finds its tokens. */
+const patienceMillis = 30_000
 
 const decode = Misfit.decoder(Schema.parseJson(AuthFile))
 const encode = Schema.encode(Schema.parseJson(AuthFile, { space: 2 }))

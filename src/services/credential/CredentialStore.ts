@@ -33,7 +33,7 @@ export class CredentialStore extends Context.Tag("hermes/credential/CredentialSt
   {
     /** As they are now; waits for nobody. */
     readonly read: Effect.Effect<ReadonlyArray<Credential>, AuthFileUnusable>
-    /** Waits until nobody else holds the file, a minute at most. */
+    /** Waits until nobody else holds the file, half a minute at most. */
     readonly held: <A, E, R>(
       use: (file: HeldFile) => Effect.Effect<A, E, R>
     ) => Effect.Effect<A, E | AuthFileUnusable, R>

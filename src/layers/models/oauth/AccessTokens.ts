@@ -26,7 +26,7 @@ import { Redactor } from "../../../services/delivery/Redactor.js"
 import * as TokenEndpoint from "./TokenEndpoint.js"
 
 /** So long does the end of the program wait for renewals on their way: a token that is spent and not written down is lost. */
-const lastWaitMillis = 16_000
+const lastWaitMillis = 10_000
 
 /** 0.1, 0.2, 0.4 … s: six seconds in all. */
 const savingAgain = Schedule.intersect(Schedule.exponential("100 millis"), Schedule.recurs(6))

@@ -9,6 +9,7 @@ import { CredentialStore } from "../../../../src/services/credential/CredentialS
 import type { OAuthLogin } from "../../../../src/services/credential/OAuthLogin.js"
 import { Redactor } from "../../../../src/services/delivery/Redactor.js"
 import { scaled } from "../../../scale.js"
+import * as Logins from "../../../../src/layers/models/oauth/Logins.js"
 import * as OAuthServer from "./OAuthServer.js"
 import { entries, expire, home, loginOf, machineOf, processOf, storeOf, write } from "./fixture.js"
 
@@ -191,6 +192,10 @@ describe("a renewal that is refused", () => {
         assert.strictEqual(server.asked(), 1)
         assert.strictEqual(entries(directory)[0]?.dead?.reason, code)
         assert.notInclude(entries(directory)[0]?.dead?.detail ?? "", issued.refresh)
+        // It was the mark that kept it from being asked.
+        yield* Effect.provide(Logins.revive({ login: login.name, label: null }), process)
+        yield* Effect.flip(Effect.provide(token(login), process))
+        assert.strictEqual(server.asked(), 2)
       }).pipe(quiet)
     )
 
