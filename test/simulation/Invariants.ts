@@ -192,6 +192,7 @@ export const always = (telling: Telling): Effect.Effect<Wrong> =>
     const turns = yield* world.rows<TurnRow>(queries.turns)
     const told = yield* world.rows<ToldRow>(queries.told)
     return [
+      ...telling.misread,
       ...identity(telling.orders, acts),
       ...marked(turns),
       ...descent(turns),

@@ -9,6 +9,7 @@ import * as InMemoryAdapter from "../../src/layers/memory/InMemoryAdapter.js"
 import * as Opening from "../../src/layers/operation/Opening.js"
 import * as SearchIndex from "../../src/layers/sqlite/SearchIndex.js"
 import * as Gateway from "../../src/programs/gateway.js"
+import type { ModelRequest } from "../../src/services/agent/ModelRoute.js"
 import { Settings } from "../../src/services/operation/Settings.js"
 import * as Testing from "../../src/testing/index.js"
 import { profiles, type Sent } from "../../src/testing/AdapterInMemory.js"
@@ -40,6 +41,8 @@ export const layer = (options: {
   readonly logger: Logger.Logger<unknown, void>
   /** Told as soon as the platforms are there: what an earlier life left may be sent before this one has begun. */
   readonly met: (adapters: Adapters) => void
+  /** Told what a model is sent. */
+  readonly onRequest: (request: ModelRequest) => void
 }) => {
   const { memories } = options
   const platforms = Layer.scoped(
@@ -55,7 +58,13 @@ export const layer = (options: {
     Layer.provideMerge(Gateway.layer),
     Layer.provideMerge(
       Layer.mergeAll(
-        Testing.scriptedModel(Model.answer, { remember: 100 }),
+        Testing.scriptedModel(
+          (request) => {
+            options.onRequest(request)
+            return Model.answer(request)
+          },
+          { remember: 100 }
+        ),
         options.door.layer(options.file),
         SearchIndex.layerMemory
       )

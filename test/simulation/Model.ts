@@ -31,6 +31,10 @@ export type Verb = (typeof verbs)[number]
 const order = new RegExp(`#(\\d+) (${[...verbs, "helper", "due"].join("|")})(?: (\\d+))?`, "g")
 const ordersIn = (text: string) => [...text.matchAll(order)]
 
+/** The numbers of the orders that somebody gives in a text, not of what is done for them. */
+export const askedIn = (text: string): ReadonlyArray<number> =>
+  ordersIn(text).flatMap(([, number, verb]) => (verb === "helper" || verb === "due" ? [] : [Number(number)]))
+
 /** How often a job of an order is due, or in how many minutes a single one. */
 export const everyMinutes = (argument: number): number => 2 + (argument % 7)
 

@@ -67,6 +67,12 @@ export const plants: Readonly<Record<string, Plant>> = {
     takes: "const waiting = running?.spoken === true ? deferred : pending",
     puts: "const waiting = pending"
   },
+  "lost-results-are-left-out": {
+    finds: "transcript",
+    file: "src/services/agent/History.ts",
+    takes: "push(results.get(call.id) ?? lostResult(call))",
+    puts: "for (const result of [results.get(call.id) ?? []].flat()) push(result)"
+  },
   "answer-is-cut-off": {
     finds: "unsettled",
     file: "src/layers/conversation/TurnRun.ts",

@@ -7,6 +7,7 @@ import type { Census } from "./Census.js"
 import * as Invariants from "./Invariants.js"
 import { scriptOf } from "./Model.js"
 import { numberInBurst, type Step, type Trouble } from "./Story.js"
+import * as Transcripts from "./Transcripts.js"
 import { Stuck, World } from "./World.js"
 
 /** What somebody asked for. */
@@ -68,6 +69,8 @@ export class Telling {
   readonly orders = new Map<number, Order>()
   readonly pressed: Array<Pressed> = []
   readonly answers: Array<Answer> = []
+  /** What was wrong in what a model was sent. */
+  readonly misread: Array<string> = []
 
   readonly world: World
   private readonly census: Census | undefined
@@ -75,6 +78,9 @@ export class Telling {
   constructor(world: World, census?: Census) {
     this.world = world
     this.census = census
+    world.onRequest = (request) => {
+      this.misread.push(...Transcripts.wrongIn(request, this.orders))
+    }
   }
 
   /** Not waited for: a message may come while another one is taken in. */

@@ -15,6 +15,7 @@ import { join } from "node:path"
 import process from "node:process"
 import * as InMemoryAdapter from "../../src/layers/memory/InMemoryAdapter.js"
 import { SendRefused } from "../../src/services/adapter/Adapter.js"
+import type { ModelRequest } from "../../src/services/agent/ModelRoute.js"
 import { Database } from "../../src/services/state/Database.js"
 import type { Census } from "./Census.js"
 import { Chance } from "./Chance.js"
@@ -94,6 +95,8 @@ export class World {
     return this.life
   }
 
+  /** Told what a model is sent, in whatever life. */
+  onRequest: (request: ModelRequest) => void = () => undefined
   /** The cut of the next life, for it to die at its beginning. */
   private nextCut: Cut | null = null
 
@@ -165,6 +168,7 @@ export class World {
         unclean,
         memories: this.memories,
         logger: this.options.logger ?? Logger.none,
+        onRequest: (request) => this.onRequest(request),
         met: (adapters) => {
           life.adapters = adapters
         }
