@@ -181,39 +181,36 @@ const act = (what: (typeof acts)[number], at: number, worktree: string, project:
 }
 
 describe("nothing is lost with a worktree", () => {
-  it.scopedLive(
-    "whatever was done in it: it is kept, or all that was not ignored is in the repository",
-    () =>
-      Effect.gen(function* () {
-        const worktrees = yield* Worktrees
-        const samples = fc.sample(fc.array(fc.constantFrom(...acts), { maxLength: 5 }), {
-          numRuns: scaled(100, 2),
-          seed: 11
-        })
-        const seen = new Set<string>()
-        for (const [number, steps] of [[], ["ignore"] as const, ["commit"] as const, ...samples].entries()) {
-          const project = yield* repository
-          const worktree = yield* made(project, `delegation_${String(number).padStart(8, "0")}`)
-          steps.forEach((what, at) => act(what, at, worktree.path, project))
-          const found = yield* worktrees.look(worktree)
-          const head = git(worktree.path, "rev-parse", "HEAD")
-          const tip = git(worktree.path, "for-each-ref", "--format=%(objectname)", `refs/heads/${worktree.branch}`)
-          const uncommitted = git(worktree.path, "status", "--porcelain", "--untracked-files=all")
-          expect(found.uncommitted > 0, steps.join()).toBe(uncommitted !== "")
-          const may = isUnchanged(found) || isDone(found)
-          seen.add(may ? "removed" : "kept")
-          if (isUnchanged(found)) expect(isDone(found), steps.join()).toBe(true)
-          if (!may) continue
-          expect(uncommitted, steps.join()).toBe("")
-          yield* worktrees.remove(worktree, found.tip)
-          expect(existsSync(worktree.path)).toBe(false)
-          expect(branches(project)).not.toContain(worktree.branch)
-          for (const commit of [head, tip].filter((id) => id !== ""))
-            expect(git(project, "for-each-ref", "--contains", commit), steps.join()).not.toBe("")
-        }
-        expect(seen).toEqual(new Set(["removed", "kept"]))
-      }).pipe(Effect.provide(here)),
-    120_000
+  it.scopedLive("whatever was done in it: it is kept, or all that was not ignored is in the repository", () =>
+    Effect.gen(function* () {
+      const worktrees = yield* Worktrees
+      const samples = fc.sample(fc.array(fc.constantFrom(...acts), { maxLength: 5 }), {
+        numRuns: scaled(100, 2),
+        seed: 11
+      })
+      const seen = new Set<string>()
+      for (const [number, steps] of [[], ["ignore"] as const, ["commit"] as const, ...samples].entries()) {
+        const project = yield* repository
+        const worktree = yield* made(project, `delegation_${String(number).padStart(8, "0")}`)
+        steps.forEach((what, at) => act(what, at, worktree.path, project))
+        const found = yield* worktrees.look(worktree)
+        const head = git(worktree.path, "rev-parse", "HEAD")
+        const tip = git(worktree.path, "for-each-ref", "--format=%(objectname)", `refs/heads/${worktree.branch}`)
+        const uncommitted = git(worktree.path, "status", "--porcelain", "--untracked-files=all")
+        expect(found.uncommitted > 0, steps.join()).toBe(uncommitted !== "")
+        const may = isUnchanged(found) || isDone(found)
+        seen.add(may ? "removed" : "kept")
+        if (isUnchanged(found)) expect(isDone(found), steps.join()).toBe(true)
+        if (!may) continue
+        expect(uncommitted, steps.join()).toBe("")
+        yield* worktrees.remove(worktree, found.tip)
+        expect(existsSync(worktree.path)).toBe(false)
+        expect(branches(project)).not.toContain(worktree.branch)
+        for (const commit of [head, tip].filter((id) => id !== ""))
+          expect(git(project, "for-each-ref", "--contains", commit), steps.join()).not.toBe("")
+      }
+      expect(seen).toEqual(new Set(["removed", "kept"]))
+    }).pipe(Effect.provide(here))
   )
 
   it.scopedLive("and one that somebody works in again in the meantime is not removed", () =>
