@@ -7,7 +7,12 @@ import { ModelRoute } from "../../services/agent/ModelRoute.js"
 import * as Price from "../../services/agent/Price.js"
 import * as Toolset from "../../services/agent/Toolset.js"
 import { TurnStore } from "../../services/conversation/TurnStore.js"
-import type { DelegateResult, DelegateStatus, DelegateTask } from "../../services/delegation/Delegation.js"
+import {
+  type DelegateResult,
+  type DelegateStatus,
+  type DelegateTask,
+  sessionKeyOf
+} from "../../services/delegation/Delegation.js"
 import { DelegationStore, type NewDelegation } from "../../services/delegation/DelegationStore.js"
 import * as OutputSchema from "../../services/delegation/OutputSchema.js"
 import type { WorktreeFailed } from "../../services/delegation/Worktrees.js"
@@ -386,7 +391,7 @@ export const make = (workplaces: Workplaces) =>
             const entered = yield* Effect.exit(restore(entering(plan)))
             return yield* Turn.delegate({
               id: Turn.TurnId.make(about.turnId),
-              sessionKey: `delegate:${about.delegationId}`,
+              sessionKey: sessionKeyOf(about.delegationId),
               sessionId: plan.sessionId,
               profile: settings.profile,
               worktree: Exit.getOrElse(entered, () => null)?.directory ?? null

@@ -19,6 +19,7 @@ import type { Activity } from "../../services/operation/Activity.js"
 import { Drain } from "../../services/operation/Drain.js"
 import { Ids } from "../../services/operation/Ids.js"
 import { Settings } from "../../services/operation/Settings.js"
+import type { Processes } from "../../services/shell/Process.js"
 import { SessionId } from "../../services/session/Session.js"
 import type { SessionStore } from "../../services/session/SessionStore.js"
 import type { Transcript } from "../../services/session/Transcript.js"
@@ -239,6 +240,7 @@ export const layer: Layer.Layer<
   | Ids
   | Worktrees
   | WorktreeStore
+  | Processes
   | FileSystem.FileSystem
   | AmbientEnvironment
 > = Layer.scoped(Delegation, make)

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
 import type { CurrentTurn } from "../../fibers/Turn.js"
 import * as WorkingDirectory from "../../fibers/WorkingDirectory.js"
-import type { DelegateWorktree } from "../../services/delegation/Delegation.js"
+import { type DelegateWorktree, sessionKeyOf } from "../../services/delegation/Delegation.js"
 import {
   isUnchanged,
   type Planned,
@@ -14,6 +14,7 @@ import {
 } from "../../services/delegation/Worktrees.js"
 import { WorktreeStore } from "../../services/delegation/WorktreeStore.js"
 import { Settings } from "../../services/operation/Settings.js"
+import { Processes } from "../../services/shell/Process.js"
 import { Database } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
 
@@ -67,6 +68,7 @@ export const make = Effect.gen(function* () {
   const worktrees = yield* Worktrees
   const store = yield* WorktreeStore
   const database = yield* Database
+  const processes = yield* Processes
   const environment = yield* AmbientEnvironment
   const fs = yield* FileSystem.FileSystem
 
@@ -92,15 +94,19 @@ export const make = Effect.gen(function* () {
         })
       }
       const { commits, ignored, uncommitted } = found
-      if (!isUnchanged(found)) {
+      const running = yield* processes.running(sessionKeyOf(worktree.delegationId))
+      if (running > 0 || !isUnchanged(found)) {
         yield* keep(worktree)
         return isolated(worktree, {
           kept: true,
           commits,
           uncommitted,
           note: joined(
-            `Its work is in there and nowhere else: look at it, and merge ${worktree.branch} where it is good.`,
-            uncommitted === 0 ? null : `What is not committed (${files(uncommitted)}) is in ${worktree.path} only.`
+            isUnchanged(found)
+              ? null
+              : `Its work is in there and nowhere else: look at it, and merge ${worktree.branch} where it is good.`,
+            uncommitted === 0 ? null : `What is not committed (${files(uncommitted)}) is in ${worktree.path} only.`,
+            running === 0 ? null : "A command that the helper started in the background still runs."
           )
         })
       }

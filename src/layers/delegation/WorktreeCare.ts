@@ -1,8 +1,10 @@
 /** Worktrees that helpers left are removed when all of their work is elsewhere: merged, pushed or thrown away. */
 import { Clock, Effect, Layer } from "effect"
 import * as Turn from "../../fibers/Turn.js"
+import { sessionKeyOf } from "../../services/delegation/Delegation.js"
 import { isDone, Worktrees } from "../../services/delegation/Worktrees.js"
 import { WorktreeStore } from "../../services/delegation/WorktreeStore.js"
+import { Processes } from "../../services/shell/Process.js"
 import { Database } from "../../services/state/Database.js"
 import * as Daily from "../operation/Daily.js"
 
@@ -17,11 +19,13 @@ export const tidy = Effect.gen(function* () {
   const worktrees = yield* Worktrees
   const store = yield* WorktreeStore
   const database = yield* Database
+  const processes = yield* Processes
   const kept = yield* store.kept((yield* Clock.currentTimeMillis) - leastAgeMillis)
   const gone = yield* Effect.filter(kept, (worktree) =>
     Effect.gen(function* () {
       const found = yield* worktrees.look(worktree)
-      if (found.exists && !isDone(found)) return false
+      const running = yield* processes.running(sessionKeyOf(worktree.delegationId))
+      if (running > 0 || (found.exists && !isDone(found))) return false
       if (found.exists) yield* worktrees.remove(worktree, found.tip)
       yield* database.write("worktree.forget", store.forget(worktree.delegationId))
       return true
@@ -37,6 +41,6 @@ export const tidy = Effect.gen(function* () {
 })
 
 /** Once a day, as long as the gateway lives. */
-export const layer: Layer.Layer<never, never, Worktrees | WorktreeStore | Database> = Layer.scopedDiscard(
+export const layer: Layer.Layer<never, never, Worktrees | WorktreeStore | Database | Processes> = Layer.scopedDiscard(
   Turn.forkWorker(Daily.repeated(tidy, { firstAfter, trouble: "worktrees of helpers could not be looked after" }))
 )

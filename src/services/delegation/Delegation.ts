@@ -96,6 +96,9 @@ export interface RunningDelegate {
   readonly lastAt: number
 }
 
+/** The key of a helper's own session, by which what it starts is told from others'. */
+export const sessionKeyOf = (delegationId: string): string => `delegate:${delegationId}`
+
 /** Who asks about helpers: a conversation about all that work for it, a helper about its own; null is the owner, about any. */
 export type Asker = { readonly sessionKey: string } | { readonly parentTurnId: string } | null
 

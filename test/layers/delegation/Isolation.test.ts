@@ -31,6 +31,8 @@ const agent = (request: ModelRequest): Testing.StepInput => {
     if (text === "hang") return Testing.hang()
     const nested = /^delegate: (.*)$/.exec(text)?.[1]
     if (last?._tag === "tool") return Testing.say(last.text)
+    if (text.startsWith("behind: "))
+      return Testing.call("terminal", { command: text.slice("behind: ".length), background: true })
     return nested === undefined
       ? Testing.call("terminal", { command: text })
       : Testing.call("delegate_task", { goal: nested })
@@ -163,6 +165,28 @@ describe("helpers that are isolated", () => {
         expect(path.dirname(String(inner?.worktree?.["path"]))).toBe(path.join(project, ".worktrees"))
         expect(inner?.worktree?.["path"]).not.toBe(outer?.worktree?.["path"])
       }).pipe(Effect.provide(gateway(project, { depth: 2 })))
+    })
+  )
+
+  it.scopedLive("keep theirs while a command of theirs runs in it", () =>
+    Effect.gen(function* () {
+      const project = yield* repository
+      yield* Effect.gen(function* () {
+        const [report] = yield* reports({ goal: "behind: sleep 600" })
+        expect(report?.worktree).toMatchObject({ kept: true, changed: false })
+        expect(String(report?.worktree?.["note"])).toContain("still runs")
+        const kept = String(report?.worktree?.["path"])
+        const known = yield* Database
+        yield* known.write(
+          "test",
+          Effect.flatMap(Transaction, (sql) => sql`UPDATE worktrees SET kept_at = 0`)
+        )
+        expect(yield* tidy).toBe(0)
+        expect(existsSync(kept)).toBe(true)
+        yield* say("/stop")
+        yield* Effect.repeat(Effect.zipLeft(tidy, Effect.sleep("50 millis")), { until: (gone) => gone === 1 })
+        expect(existsSync(kept)).toBe(false)
+      }).pipe(Effect.provide(gateway(project)))
     })
   )
 
