@@ -2,7 +2,18 @@
  * One life of a world: the gateway that people run, with its edges exchanged: clock, chance, platforms, model and the
  * database's write door.
  */
-import { Context, Effect, type Fiber, Layer, Logger, Random, type Runtime, type Scope, Supervisor } from "effect"
+import {
+  Context,
+  Effect,
+  type Fiber,
+  Layer,
+  Logger,
+  Random,
+  type Runtime,
+  Scheduler,
+  type Scope,
+  Supervisor
+} from "effect"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import * as AmbientEnvironment from "../../src/fibers/AmbientEnvironment.js"
 import * as InMemoryAdapter from "../../src/layers/memory/InMemoryAdapter.js"
@@ -75,6 +86,8 @@ export const layer = (options: {
     Layer.provideMerge(Logger.replace(Logger.defaultLogger, options.logger)),
     Layer.provideMerge(Layer.setRandom(Random.make(options.seed))),
     Layer.provideMerge(Layer.setClock(options.clock)),
+    // By microtasks alone: Effect's own goes on by a timer now and then, and what waits for it looks as if nothing happened.
+    Layer.provideMerge(Layer.setScheduler(new Scheduler.MixedScheduler(Number.MAX_SAFE_INTEGER))),
     Layer.provideMerge(Supervisor.addSupervisor(options.fibers))
   )
 }

@@ -30,11 +30,7 @@ Object.assign(WebAssembly, {
 
 const works = new Set(["FSReqCallback", "FSReqPromise", "CloseReq", "ProcessWrap", "Immediate", "GetAddrInfoReqWrap"])
 
-/** `timed`: timers are set. One may be of Effect's scheduler, which goes on by it after thousands of steps. */
-const look = (): { readonly busy: boolean; readonly timed: boolean } => {
-  const names = process.getActiveResourcesInfo()
-  return { busy: compiling > 0 || names.some((name) => works.has(name)), timed: names.includes("Timeout") }
-}
+const isBusy = (): boolean => compiling > 0 || process.getActiveResourcesInfo().some((name) => works.has(name))
 
 /** As many turns of the event loop in a row must bring nothing new. */
 const still = 3
@@ -53,15 +49,12 @@ export const settle = (passed: () => number): Effect.Effect<void> =>
     let seen = passed()
     let quiet = 0
     let busily = 0
-    let { timed } = look()
     for (let count = 0; quiet < still && count < most; count++) {
-      // Timers of the same length fire in the order in which they were set: behind this one nothing is left.
-      yield* timed || busily >= keen ? moment : turn
+      yield* busily < keen ? turn : moment
       const now = passed()
-      const found = look()
-      timed = found.timed
-      busily = found.busy ? busily + 1 : 0
-      quiet = now === seen && !found.busy ? quiet + 1 : 0
+      const busy = isBusy()
+      busily = busy ? busily + 1 : 0
+      quiet = now === seen && !busy ? quiet + 1 : 0
       seen = now
     }
   })
