@@ -122,6 +122,36 @@ describe("a login of the built program", () => {
     300_000
   )
 
+  const kills = scaled(20, 2)
+
+  it.scopedLive(
+    `is good or told as lost after a kill at any moment, and its file is whole (${kills} kills)`,
+    () =>
+      Effect.gen(function* () {
+        const { ask, home, login, oauth, run } = yield* stage({ delay: 100 })
+        Login.write(home.directory, { login, issued: oauth.grant(), expiresAt: 1_000 })
+        oauth.approve()
+        // From its start to an answer it takes so long here.
+        const { millis } = yield* ask
+        let lost = 0
+        for (let kill = 0; kill < kills; kill++) {
+          Login.expire(home.directory)
+          const victim = yield* Command.start({ home, args: ["chat", "-z", "hello"] })
+          yield* Effect.sleep(millis * (0.3 + (0.7 * kill) / kills))
+          yield* victim.signal("SIGKILL")
+          yield* victim.ended()
+          expect(Login.entries(home.directory).length).toBe(1)
+          const after = yield* ask
+          if (after.stdout.trim() === "answered") continue
+          lost += 1
+          expect(`${after.stdout}${after.stderr}`).toMatch(/hermes auth login portal.*cut off/s)
+          expect((yield* run("auth", "login", "portal")).code).toBe(0)
+        }
+        expect(oauth.reuses()).toBe(lost)
+      }),
+    600_000
+  )
+
   it.scopedLive(
     "is in its file alone: not in what the agent's commands are told, the log, the transcript or a word to anybody",
     () =>
