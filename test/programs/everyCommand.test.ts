@@ -243,8 +243,9 @@ const cases: { readonly [command: string]: Case } = {
   "auth login": {
     before: async () => {
       server = await Effect.runPromise(Scope.extend(OAuthServer.make(), scope))
-      const { deviceUrl, tokenUrl } = server
-      const portal = { base_url: "http://127.0.0.1:9/v1", client_id: "x", device_url: deviceUrl, token_url: tokenUrl }
+      const [base_url, client_id] = ["http://127.0.0.1:9/v1", "x"]
+      const addresses = { device_url: server.deviceUrl, token_url: server.tokenUrl, revoke_url: server.revokeUrl }
+      const portal = { base_url, client_id, ...addresses }
       await hermes("config", "set", "oauth", JSON.stringify({ portal }))
       server.approve()
     },
@@ -273,7 +274,7 @@ const cases: { readonly [command: string]: Case } = {
   },
   "auth logout": {
     right: ["portal", "--label", "default"],
-    says: /Logged out of portal \(default\)/,
+    says: /Logged out of portal \(default\), here and at its server/,
     wrong: ["portal"],
     complains: /nobody is logged in with portal/,
     fails: 1

@@ -46,6 +46,7 @@ const settingsOf = (home: typeof Home.Service, read: ConfigText.Read, environmen
       login.client_secret_env === undefined ? null : ModelKeys.secret(environment, [login.client_secret_env]),
     deviceUrl: login.device_url,
     tokenUrl: login.token_url,
+    revokeUrl: login.revoke_url ?? null,
     scope: login.scope ?? null
   }))
   const backend = (

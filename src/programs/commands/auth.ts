@@ -92,19 +92,22 @@ const login = Command.make(
 
 const Changed = Schema.Struct({ login: Schema.String, labels: Schema.Array(Schema.String) })
 
+const LoggedOut = Schema.Struct({ ...Changed.fields, endedAtServer: Schema.Boolean })
+
 const logout = Command.make("logout", { name: named("LOGIN"), label: Options.optional(label) }, ({ label, name }) =>
   Effect.gen(function* () {
     yield* ownerOnly("an end of a login")
-    const gone = yield* Effect.provide(
-      Logins.remove({ login: name, label: Option.getOrNull(label) }),
-      Credentials.store
-    )
+    const gone = yield* Logins.remove({ login: name, label: Option.getOrNull(label) })
     if (gone.length === 0) return yield* failed(`nobody is logged in with ${name}; \`hermes auth list\` shows who is`)
-    yield* answer(Changed, { login: name, labels: gone.map((one) => one.label) }, ({ labels }) => [
-      `Logged out of ${name} (${labels.join(", ")}). What the server gave is forgotten here; it ends there by itself, or where you revoke it.`
+    const { logins } = yield* Settings
+    const login = logins.find((one) => one.name === name)
+    const endedAtServer = (yield* Effect.forEach(gone, (one) => Logins.ended(login, one))).every((ended) => ended)
+    const labels = gone.map((one) => one.label)
+    yield* answer(LoggedOut, { login: name, labels, endedAtServer }, () => [
+      `Logged out of ${name} (${labels.join(", ")}), ${endedAtServer ? "here and at its server" : "here: at its server it ends by itself, or where you revoke it"}.`
     ])
-  })
-).pipe(Command.withDescription("Forgets a login."))
+  }).pipe(Effect.provide(Layer.merge(Credentials.store, FetchHttpClient.layer)))
+).pipe(Command.withDescription("Forgets a login, and ends it at its server where that is set up (revoke_url)."))
 
 const Revived = Schema.Struct({ name: Schema.String, labels: Schema.Array(Schema.String), cooldowns: Schema.Int })
 

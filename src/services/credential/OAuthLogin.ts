@@ -12,6 +12,8 @@ export interface OAuthLogin {
   readonly clientSecret: Redacted.Redacted | null
   readonly deviceUrl: string
   readonly tokenUrl: string
+  /** Where a login is ended (RFC 7009); null where it ends by itself alone. */
+  readonly revokeUrl: string | null
   readonly scope: string | null
 }
 

@@ -92,7 +92,7 @@ export const begin = (
       client,
       login.deviceUrl,
       { client_id: login.clientId, client_secret: login.clientSecret, scope: login.scope },
-      Authorization
+      Schema.parseJson(Authorization)
     ).pipe(Effect.mapError((failure) => refused(login, detailOf(failure))))
     const address = given.verification_uri ?? given.verification_url
     if (address === undefined) return yield* refused(login, "the server does not say where to say yes")

@@ -1,8 +1,9 @@
 /** What a person does with logins: a new one, an end, and another try. Each change is made while nobody else may make one. */
-import { Clock, Effect } from "effect"
+import { HttpClient } from "@effect/platform/HttpClient"
+import { Clock, Effect, Schema } from "effect"
 import type { Credential } from "../../../services/credential/Credential.js"
 import { CredentialStore } from "../../../services/credential/CredentialStore.js"
-import type { OAuthLogin } from "../../../services/credential/OAuthLogin.js"
+import { isSamePlace, type OAuthLogin } from "../../../services/credential/OAuthLogin.js"
 import { Ids } from "../../../services/operation/Ids.js"
 import * as TokenEndpoint from "./TokenEndpoint.js"
 
@@ -68,6 +69,32 @@ export const remove = (meant: Meant) =>
       })
     )
   )
+
+/** Tells the server that what it gave is to be good no more; false where it does not take that, or gives no address for it. */
+export const ended = (login: OAuthLogin | undefined, credential: Credential) =>
+  Effect.gen(function* () {
+    // Its server is the one that it was made at, whatever the settings say since.
+    if (login === undefined || login.revokeUrl === null || !isSamePlace(login.tokenUrl, credential.token_url))
+      return false
+    const client = yield* HttpClient
+    const fields = {
+      token: credential.refresh_token ?? credential.access_token,
+      token_type_hint: credential.refresh_token === null ? "access_token" : "refresh_token",
+      client_id: credential.client_id,
+      client_secret: login.clientSecret
+    }
+    return yield* TokenEndpoint.ask(client, login.revokeUrl, fields, Schema.String).pipe(
+      Effect.as(true),
+      Effect.catchAll(({ detail }) =>
+        Effect.as(
+          Effect.logWarning("a login could not be ended at its server").pipe(
+            Effect.annotateLogs({ login: login.name, detail })
+          ),
+          false
+        )
+      )
+    )
+  })
 
 /** Lets those be asked with again that were given up; answers which. */
 export const revive = (meant: Meant) =>

@@ -61,17 +61,17 @@ export type Fields = { readonly [name: string]: string | Redacted.Redacted | nul
 const plainOf = (value: string | Redacted.Redacted): string =>
   Redacted.isRedacted(value) ? Redacted.value(value) : value
 
-/** The answer as `schema` has it. */
-export const ask = <A, I>(
+/** The answer, whose text `schema` reads. */
+export const ask = <A>(
   client: HttpClient.HttpClient,
   url: string,
   fields: Fields,
-  schema: Schema.Schema<A, I>
+  schema: Schema.Schema<A, string>
 ): Effect.Effect<A, EndpointFailure> => {
   const sent = Object.entries(fields).flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]))
   const scrub = Failure.scrubber(...sent.map(([, value]) => (Redacted.isRedacted(value) ? value : null)))
   const host = hostOf(url)
-  const decode = Misfit.decoder(Schema.parseJson(schema))
+  const decode = Misfit.decoder(schema)
   const form = new URLSearchParams(sent.map(([name, value]) => [name, plainOf(value)])).toString()
   return Effect.gen(function* () {
     const response = yield* guarded(client)
@@ -131,14 +131,15 @@ const Seconds = Schema.Union(Schema.Number, Schema.NumberFromString).pipe(
 )
 
 /** Tokens as a server gives them (RFC 6749 §5.1). */
-export const Tokens = Schema.Struct({
+const Given = Schema.Struct({
   access_token: Schema.Redacted(Schema.NonEmptyString),
   token_type: Schema.optional(Schema.String.pipe(Schema.pattern(/^bearer$/i))),
   expires_in: Schema.optional(Schema.NullOr(Seconds)),
   refresh_token: Schema.optional(Schema.NullOr(Schema.Redacted(Schema.NonEmptyString))),
   scope: Schema.optional(Schema.NullOr(Schema.String))
 })
-export type Tokens = typeof Tokens.Type
+export type Tokens = typeof Given.Type
+export const Tokens = Schema.parseJson(Given)
 
 /** Epoch milliseconds; null where the server does not say. A life of more than a year is none. */
 export const expiryOf = (tokens: Tokens, now: number): number | null =>

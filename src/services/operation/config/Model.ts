@@ -77,7 +77,7 @@ export const model = {
     path: "oauth",
     schema: Logins,
     fallback: {},
-    doc: "ways to log in instead of a key, by name: {provider?, base_url?, client_id, device_url, token_url, scope?, client_secret_env?}; `hermes auth login NAME` does it"
+    doc: "ways to log in instead of a key, by name: {provider?, base_url?, client_id, device_url, token_url, revoke_url?, scope?, client_secret_env?}; `hermes auth login NAME` does it"
   }),
   dailyUsd: key({
     path: "limits.daily_usd",

@@ -171,6 +171,7 @@ export const Logins = expecting(
       client_secret_env: Schema.optional(Schema.NonEmptyString),
       device_url: SecretAddress,
       token_url: SecretAddress,
+      revoke_url: Schema.optional(SecretAddress),
       scope: Schema.optional(Schema.NonEmptyString)
     })
       .annotations(strict)
@@ -180,7 +181,7 @@ export const Logins = expecting(
         )
       )
   }).pipe(named((name) => /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/.test(name))),
-  "logins by name {provider, base_url, client_id, client_secret_env, device_url, token_url, scope}, with https addresses, such as {portal: {base_url: https://api.portal.example/v1, client_id: hermes, device_url: https://portal.example/device, token_url: https://portal.example/token}}"
+  "logins by name {provider, base_url, client_id, client_secret_env, device_url, token_url, revoke_url, scope}, with https addresses, such as {portal: {base_url: https://api.portal.example/v1, client_id: hermes, device_url: https://portal.example/device, token_url: https://portal.example/token}}"
 )
 
 export const amount = Schema.Number.pipe(Schema.nonNegative(), Schema.finite())

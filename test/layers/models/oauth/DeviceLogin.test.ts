@@ -3,7 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import * as DeviceLogin from "../../../../src/layers/models/oauth/DeviceLogin.js"
 import type { OAuthLogin } from "../../../../src/services/credential/OAuthLogin.js"
-import { loginOf } from "./fixture.js"
+import * as Logins from "../../../../src/layers/models/oauth/Logins.js"
+import { home, loginOf, storeOf, write } from "./fixture.js"
 import * as OAuthServer from "./OAuthServer.js"
 
 const begun = (login: OAuthLogin) => Effect.provide(DeviceLogin.begin(login), FetchHttpClient.layer)
@@ -69,6 +70,27 @@ describe("a login from another device", () => {
       const { tokens } = yield* begun(loginOf(server))
       assert.isTrue(server.isGood(Redacted.value((yield* tokens).access_token)))
       assert.strictEqual(server.asked(), 4)
+    })
+  )
+})
+
+describe("the end of a login", () => {
+  it.scopedLive("is told to the server that it was made at, and to no other", () =>
+    Effect.gen(function* () {
+      const server = yield* OAuthServer.make()
+      const login = loginOf(server, { revokeUrl: server.revokeUrl })
+      const ended = (of: OAuthLogin) =>
+        Effect.gen(function* () {
+          const directory = yield* home
+          const issued = server.grant()
+          write(directory, { login: of, issued, expiresAt: null })
+          const [gone] = yield* Effect.provide(Logins.remove({ login: "portal", label: null }), storeOf(directory))
+          if (gone === undefined) return yield* Effect.dieMessage("nobody was logged in")
+          const told = yield* Effect.provide(Logins.ended(login, gone), FetchHttpClient.layer)
+          return [told, server.isGood(issued.access)]
+        })
+      assert.deepStrictEqual(yield* ended(login), [true, false])
+      assert.deepStrictEqual(yield* ended({ ...login, tokenUrl: "http://127.0.0.1:9/token" }), [false, true])
     })
   )
 })

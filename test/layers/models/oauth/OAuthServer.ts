@@ -15,6 +15,7 @@ export interface OAuthServer {
   readonly origin: string
   readonly deviceUrl: string
   readonly tokenUrl: string
+  readonly revokeUrl: string
   /** A login that somebody has made before. */
   readonly grant: () => Issued
   /** Is a model asked with it answered? */
@@ -120,6 +121,11 @@ export const make = (options: Options = {}): Effect.Effect<OAuthServer, never, S
             interval: options.interval ?? 0
           }
         }
+      if (path === "/revoke") {
+        for (const family of families)
+          if (family.refresh === fields["token"] || family.access.has(fields["token"] ?? "")) family.live = false
+        return { status: 200, body: "" }
+      }
       asked += 1
       last = fields
       const instead = options.instead?.(fields, asked) ?? null
@@ -156,6 +162,7 @@ export const make = (options: Options = {}): Effect.Effect<OAuthServer, never, S
       origin,
       deviceUrl: `${origin}/device`,
       tokenUrl: `${origin}/token`,
+      revokeUrl: `${origin}/revoke`,
       grant,
       isGood: (access) => families.some((one) => one.live && one.access.has(access)),
       spoil: (access) => families.forEach((one) => one.access.delete(access)),

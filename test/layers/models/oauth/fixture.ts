@@ -58,6 +58,7 @@ export const loginOf = (
   clientSecret: null,
   deviceUrl: server.deviceUrl,
   tokenUrl: server.tokenUrl,
+  revokeUrl: null,
   scope: null,
   ...more
 })
