@@ -40,6 +40,10 @@ export interface Act extends Sent {
   readonly life: number
 }
 
+/** Helpers may write to chats, so that it is seen whose act that is. */
+const settings = (home: string) =>
+  TestSettings.settings(home, { delegation: { defaultToolsets: ["terminal", "file", "messaging"] } })
+
 export const layer = (options: {
   readonly seed: number
   readonly file: string
@@ -80,7 +84,7 @@ export const layer = (options: {
         SearchIndex.layerMemory
       )
     ),
-    Layer.provideMerge(Layer.succeed(Settings, TestSettings.settings(options.home))),
+    Layer.provideMerge(Layer.succeed(Settings, settings(options.home))),
     Layer.provideMerge(AmbientEnvironment.layer({})),
     Layer.provideMerge(NodeContext.layer),
     Layer.provideMerge(Logger.replace(Logger.defaultLogger, options.logger)),
