@@ -98,7 +98,8 @@ const ofRepeating = (rows: ReadonlyArray<OccurrenceRow>, interval: number, setBa
 export const accounted = ({ orders, world }: Telling): Effect.Effect<Wrong> =>
   Effect.map(world.rows<OccurrenceRow>(query), (all) =>
     [...grouped(all, ({ job }) => job).values()].flatMap((rows) => {
-      const order = orders.get(Number((rows[0]?.name ?? "").replace(/\D/g, "")))
+      // A second one of the same name, by `/retry`, is `job 17 (2)`.
+      const order = orders.get(Number(/\d+/.exec(rows[0]?.name ?? "")?.[0]))
       if (order === undefined) return []
       if (order.verb !== "once") return ofRepeating(rows, everyMinutes(order.argument) * minute, world.setBack)
       const counted = rows.reduce((sum, { count }) => sum + count, 0)
