@@ -7,6 +7,7 @@ import { Provider, Settings } from "../../services/operation/Settings.js"
 import * as Backend from "../../layers/models/Backend.js"
 import * as Credentials from "./credentials.js"
 import { usage } from "./failure.js"
+import { ownerOnly } from "./ownerOnly.js"
 import { settled } from "./settled.js"
 import { answer, note } from "./output.js"
 
@@ -81,6 +82,7 @@ export const command = Command.make(
   ({ baseUrl, ...asked }) =>
     Effect.gen(function* () {
       const { name, provider } = yield* named(asked.provider, asked.name)
+      if (Option.isSome(provider) || Option.isSome(baseUrl)) yield* ownerOnly("another model server")
       const moves = Option.isSome(provider) && provider.value !== (yield* current).provider
       // Another provider's address would get this one's key, and nobody else knows its model.
       if (moves)

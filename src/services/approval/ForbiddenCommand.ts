@@ -72,7 +72,7 @@ const ownerAnswers = (words: ReadonlyArray<string>, cron: boolean): Verdict => {
 const expand = (token: string, around: Surroundings): string =>
   path.resolve(around.workingDirectory, token.replace(/^~(?=\/|$)/, around.homes.person))
 
-const secretNames = [".env", "key", "state.db", "state.db-wal", "search.db", "gateway.lock"]
+const secretNames = [".env", "auth.json", "key", "state.db", "state.db-wal", "search.db", "gateway.lock"]
 
 /** Where one command takes its files from another, a pattern of the home's files that its secrets fit (`$(ls *.db)`). */
 const picked = (text: string, around: Surroundings): string | undefined =>

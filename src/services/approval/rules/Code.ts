@@ -201,8 +201,9 @@ const starts = (invocation: Invocation): ReadonlyArray<Finding> => {
     case "gawk":
     case "mawk":
     case "nawk":
-      return any(/system\s*\(|\|\s*(getline|"|&)|getline\s*<|print[^;}]*\|\s*["a-z]|@load|\/inet\//) ||
-        has(optionsOf(texts, ["F", "v"]), "l", "load")
+      return any(
+        /system\s*\(|\|\s*(getline|"|&)|getline\b[^;})"]*<\s*[^\s"]|getline\s*<|print[^;}]*\|\s*["a-z]|@load|\/inet\//
+      ) || has(optionsOf(texts, ["F", "v"]), "l", "load")
         ? found
         : none
     case "sed":

@@ -33,6 +33,13 @@ const sqlOf = (text: string): ReadonlyArray<Finding> => {
   return updatesAll(text) ? asks("database", "changes all rows of a table") : none
 }
 
+/** Orders of the clients themselves: `.shell`, `.read |x`, `\\! x`, `COPY … TO PROGRAM`, `system x`. */
+const startsOf = (text: string): boolean =>
+  /(?:^|\n)\s*\.(?:sh(?:ell|el|e)?|sy(?:stem|ste|st|s)?|load|excel|www)\b/.test(text) ||
+  /(?:^|\n)\s*\.[a-z]+\b[^\n]*\s["']?\|/.test(text) ||
+  /\\!|\\(?:o|g|gx|w|out)\s*\||\b(?:from|to)\s+program\b|\bload_extension\s*\(|\bedit\s*\(/i.test(text) ||
+  /(?:^|[\n;])\s*system\s+\S/i.test(text)
+
 export const databases: Rule = (invocation) => {
   if (invocation.name === "dropdb" || invocation.name === "dropuser") return asks("database", "drops a database")
   if (invocation.name === "mysqladmin")
@@ -45,7 +52,10 @@ export const databases: Rule = (invocation) => {
       : none
   if (!clients.test(invocation.name)) return none
   const text = [...textsOf(invocation), invocation.stdin.text ?? ""].map(Marked.show).join("\n")
-  return sqlOf(text)
+  return [
+    ...(startsOf(text) ? asks("starts-command", `\`${invocation.name}\` is told to start a command`) : none),
+    ...sqlOf(text)
+  ]
 }
 
 const gitValued = ["C", "c", "git-dir", "work-tree", "namespace", "exec-path", "config-env"]
@@ -140,6 +150,16 @@ const gitSub = (sub: string, args: ReadonlyArray<string>): ReadonlyArray<Finding
         return none
       return value === "" ? none : configured(`${name}=${value}`)
     }
+    case "archive":
+      return args.some((arg) => /^--exec/.test(arg)) ? asks("starts-command", "git is told to start a command") : none
+    case "send-email":
+      return args.some((arg) => /^--(?:[a-z]+-cmd|smtp-server=?[./~]|smtp-server$)/.test(arg))
+        ? asks("starts-command", "git is told to start a command")
+        : none
+    case "instaweb":
+      return args.some((arg) => /^(?:-d|-b|--httpd|--browser)/.test(arg))
+        ? asks("starts-command", "git is told to start a command")
+        : none
     case "bisect":
       return options.operands[0] === "run" ? asks("starts-command", "git is told to start a command") : none
     case "submodule":
@@ -187,6 +207,13 @@ const gitSub = (sub: string, args: ReadonlyArray<string>): ReadonlyArray<Finding
 
 /** What is called so is guarded against the agent's writing. */
 const isGitFolder = (folder: string): boolean => /(^|\/)\.git\/*$/.test(folder)
+const isInGitFolder = (folder: string): boolean => /(^|\/)\.git(\/|$)/i.test(folder)
+
+/** What git takes out of a commit would be put among its own settings and hooks. */
+const intoGitFolder = (invocation: Invocation, places: ReadonlyArray<string>): ReadonlyArray<Finding> =>
+  [...places, invocation.directory ?? ""].some((place) => isInGitFolder(place) || Marked.hasUnknown(place))
+    ? asks("git-internals", "git would write among its own settings, which can make it run commands")
+    : none
 
 export const git: Rule = (invocation) => {
   if (invocation.name !== "git") return none
@@ -194,6 +221,8 @@ export const git: Rule = (invocation) => {
   let at = 0
   const found: Array<Finding> = []
   let elsewhere = false
+  const trees = invocation.assignments.flatMap(({ name, value }) => (name === "GIT_WORK_TREE" ? [value] : []))
+  const starts: Array<string> = []
   for (; at < texts.length; at++) {
     const text = texts[at] ?? ""
     if (!text.startsWith("-")) break
@@ -203,10 +232,13 @@ export const git: Rule = (invocation) => {
       found.push(...configured(takes ? (texts[at + 1] ?? "") : text.slice(text.indexOf("=") + 1)))
     if (name === "exec-path" && text.includes("="))
       found.push(...asks("starts-command", "git is told to run another git"))
+    if (name === "work-tree") trees.push(takes ? (texts[at + 1] ?? "") : text.slice(text.indexOf("=") + 1))
+    if (name === "C") starts.push(texts[at + 1] ?? "")
     if (name === "git-dir")
       elsewhere ||= !isGitFolder(takes ? (texts[at + 1] ?? "") : text.slice(text.indexOf("=") + 1))
     if (takes) at++
   }
+  if (trees.length > 0) found.push(...intoGitFolder(invocation, [...trees, ...starts]))
   const sub = texts[at] ?? ""
   if (Marked.hasUnknown(sub)) return [...found, ...asks("git", "does something that is not known before it runs")]
   const repository = elsewhere ? asks("starts-command", "git is told to use settings that may start a command") : none
@@ -253,6 +285,8 @@ export const environment: Rule = (invocation) => {
       return isGitFolder(text)
         ? none
         : asks("environment", `\`${name}\` makes git use settings that may start a command`)
+    if (/^GIT_TRACE/.test(name) && /[/\ue000-\uf8ff]/.test(value))
+      return asks("environment", `\`${name}\` makes git write into a file`)
     if (startsCode.test(name)) return asks("environment", `\`${name}\` makes programs run other code`)
     return startsProgram.test(name) && !knownPrograms.test(text) && !Marked.hasUnknown(value)
       ? asks("environment", `\`${name}\` makes programs start another`)

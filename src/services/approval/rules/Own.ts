@@ -56,6 +56,8 @@ const answers = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
     typed(invocation).some((text) => /^\s*\/(approve|deny)/im.test(text))
   )
     return nevers("approvals", "answering approvals is for the owner")
+  if (isHermes(invocation) && follows(words, /^model$/i) && has(optionsOf(textsOf(invocation)), "base-url", "provider"))
+    return nevers("config", "whom everything is sent to is for the owner to say")
   if (isHermes(invocation) && follows(words, /^setup$/i))
     return nevers("config", "what `hermes setup` asks for is the owner's to say")
   if (isHermes(invocation) && follows(words, /^unpause$/i))

@@ -38,6 +38,34 @@ const ofSed = (program: string): Named => {
   }
 }
 
+const quotedSql = /'((?:[^']|'')*)'|"((?:[^"]|"")*)"/g
+const orders = /(?:^|\n)\s*(?:\.([a-z]+)|\\([a-z]+))[ \t]+([^\n]*)/g
+const opening = /\b(?:attach(?:\s+database)?|writefile\s*\(|into\s+(?:outfile|dumpfile)|\bto)\s*$/i
+
+/** Files in the text that a database's client is given: what stands in quotes like a path, and what its own orders name. */
+export const ofSql = (program: string): Named => {
+  const text = Marked.show(program)
+  const quoted = [...text.matchAll(quotedSql)].flatMap((match) => {
+    const file = (match[1] ?? match[2] ?? "").replace(/^file:(?:\/\/)?([^?]*).*$/, "$1")
+    return /^[^\s*%]+$/.test(file) && /[/.]/.test(file)
+      ? [{ file, opens: opening.test(text.slice(0, match.index)) }]
+      : []
+  })
+  const ordered = [...text.matchAll(orders)].flatMap(([, dot, , words = ""]) =>
+    words
+      .split(/\s+/)
+      .map((word) => word.replace(/^["']|["']$/g, ""))
+      .filter((word) => /^[^-|]/.test(word))
+      .map((file) => ({ file, opens: dot !== undefined && /^(?:o|b|sa|cl|res|on)/.test(dot) }))
+  )
+  const files = [...quoted, ...ordered]
+  return {
+    reads: files.map(({ file }) => file),
+    writes: files.flatMap(({ file, opens }) => (opens ? [file] : [])),
+    hides: false
+  }
+}
+
 export const named = (name: string, program: string): Named => {
   const text = Marked.show(program)
   return /^g?sed$/.test(name) ? ofSed(text) : ofAwk(text)

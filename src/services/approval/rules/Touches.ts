@@ -27,6 +27,7 @@ const writers = new Set(
   )
 )
 const patterns = new Set("grep egrep fgrep zgrep rg ag ack awk gawk mawk sed gsed jq yq perl".split(" "))
+const databases = /^(?:sqlite3?|duckdb|psql|mysql|mariadb|litecli|pgcli|usql)$/
 const copies = new Set("cp mv install ln rsync scp ditto".split(" "))
 const descenders = new Set(
   "tar gtar bsdtar zip 7z 7za rar ag ack rclone restic borg duplicity rg grep egrep rsync cp scp docker podman docker-compose ln".split(
@@ -146,7 +147,9 @@ const searches = (invocation: Invocation, deep: boolean): ReadonlyArray<Touch> =
 const programsOf = (invocation: Invocation): ReadonlyArray<TextPrograms.Named> =>
   /^(?:[gm]?awk|g?sed)$/.test(invocation.name)
     ? textsOf(invocation).map((text) => TextPrograms.named(invocation.name, text))
-    : []
+    : databases.test(invocation.name)
+      ? [...textsOf(invocation), invocation.stdin.text ?? ""].map(TextPrograms.ofSql)
+      : []
 
 const downloads = (invocation: Invocation): ReadonlyArray<Touch> => {
   const texts = textsOf(invocation)
@@ -169,7 +172,8 @@ const downloads = (invocation: Invocation): ReadonlyArray<Touch> => {
 /** Commands of git's whose words are messages and names. */
 const gitTalks = /^(commit|tag|config|log|push|remote)$/
 
-const gitMakes = /^(rm|mv|clone|init|worktree|bundle|archive|format-patch|checkout-index)$/
+const gitMakes =
+  /^(rm|mv|clone|init|worktree|bundle|archive|format-patch|checkout-index|merge-file|mailinfo|mailsplit)$/
 
 /** Commands of git's that write the files of the folder that they run in. */
 const gitChanges = /^(checkout|switch|restore|reset|stash|pull|merge|rebase|cherry-pick|revert|apply|am|clean)$/
@@ -242,6 +246,16 @@ const named = (invocation: Invocation): ReadonlyArray<Touch> => {
     return [...operands.map(touch("write")), touch("read", true)(into)]
   }
   if (writers.has(name)) return operands.map(touch("write", name === "rm"))
+  if (databases.test(name))
+    return [
+      ...all,
+      ...programsOf(invocation).flatMap(({ reads, writes }) => [
+        ...reads.map(touch("read")),
+        ...writes.map(touch("write"))
+      ])
+    ]
+  if (/^(?:chmod|chown|chgrp|setfacl)$/.test(name) && has(optionsOf(texts), "R", "recursive"))
+    return operands.map(touch("read", true))
   if (names.has(name))
     return [
       ...operands.map(touch("name")),
@@ -275,7 +289,7 @@ const named = (invocation: Invocation): ReadonlyArray<Touch> => {
     ]
   }
   return [
-    ...texts.flatMap(inside).map(touch("read", deep || serves(invocation))),
+    ...[...texts, ...(serves(invocation) ? ["."] : [])].flatMap(inside).map(touch("read", deep || serves(invocation))),
     ...FileOptions.written(texts).map(touch("write")),
     ...(name === "xxd" && texts.includes("-r") ? texts.slice(-1).map(touch("write")) : [])
   ]

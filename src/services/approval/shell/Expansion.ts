@@ -23,6 +23,8 @@ export interface Surroundings {
   /** The text that a substitution gives, with marks. */
   readonly outputOf: (script: Script, reads?: boolean) => string
   readonly argumentsOf: ReadonlyArray<string> | null
+  /** What `$_` stands for; null before the first command. */
+  readonly lastWord: string | null
 }
 
 const valuesLimit = 16
@@ -33,6 +35,7 @@ const known = (name: string, around: Surroundings): ReadonlyArray<string> | null
   if (name === "PWD") return [around.directory ?? Marked.unknown]
   if (name === "IFS") return [" \t\n"]
   if (name === "PPID") return ["PPID"]
+  if (name === "_" && around.lastWord !== null) return [around.lastWord]
   return null
 }
 

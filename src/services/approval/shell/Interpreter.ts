@@ -50,6 +50,8 @@ export class Interpreter {
   #directory: string | null
   /** What `set -- …` made of `$1` and the others. */
   #positional: ReadonlyArray<string> | null = null
+  /** `$_`: the last word of the command before. */
+  #lastWord: string | null = null
   #programs: Set<string> | null = null
   #commands = 0
   #words = 0
@@ -196,7 +198,8 @@ export class Interpreter {
       directory: this.#directory,
       valuesOf: (name) => (name === except ? (this.#values.get(name) ?? null) : this.#valuesOf(name)),
       outputOf: (script, reads) => this.#output(script, reads ?? false),
-      argumentsOf: positional ?? this.#positional
+      argumentsOf: positional ?? this.#positional,
+      lastWord: this.#lastWord
     }
   }
 
@@ -364,6 +367,7 @@ export class Interpreter {
     this.#options.visit(invocation)
     this.#follow(invocation, context)
     this.#changeDirectory(invocation)
+    this.#lastWord = argv.at(-1)?.text ?? this.#lastWord
     if (name === "alias") this.#define(args)
     if (name === "set") {
       const texts = args.map(({ text }) => text)
