@@ -93,7 +93,7 @@ export const make = Effect.gen(function* () {
           note: "It is not there any more; its branch was left alone."
         })
       }
-      const { commits, ignored, uncommitted } = found
+      const { busy, commits, ignored, uncommitted } = found
       const running = yield* processes.running(sessionKeyOf(worktree.delegationId))
       if (running > 0 || !isUnchanged(found)) {
         yield* keep(worktree)
@@ -102,11 +102,15 @@ export const make = Effect.gen(function* () {
           commits,
           uncommitted,
           note: joined(
-            isUnchanged(found)
+            commits === 0 && uncommitted === 0
               ? null
               : `Its work is in there and nowhere else: look at it, and merge ${worktree.branch} where it is good.`,
             uncommitted === 0 ? null : `What is not committed (${files(uncommitted)}) is in ${worktree.path} only.`,
-            running === 0 ? null : "A command that the helper started in the background still runs."
+            running > 0
+              ? "A command that the helper started in the background still runs."
+              : busy > 0
+                ? "A command that the helper started still works in there."
+                : null
           )
         })
       }

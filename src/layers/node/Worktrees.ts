@@ -7,6 +7,7 @@ import * as ChildEnvironment from "../../fibers/ChildEnvironment.js"
 import { type Planned, type Worktree, WorktreeFailed, Worktrees } from "../../services/delegation/Worktrees.js"
 import { Settings } from "../../services/operation/Settings.js"
 import * as Git from "./process/Git.js"
+import * as ProcessTable from "./process/ProcessTable.js"
 
 /** Looks at what is there already. */
 const quickMillis = 20_000
@@ -142,7 +143,10 @@ const make = Effect.gen(function* () {
   const look = ({ base, branch, path: root }: Worktree) =>
     Effect.gen(function* () {
       const exists = yield* Effect.orElseSucceed(fs.exists(path.join(root, ".git")), () => true)
-      if (!exists) return { exists, uncommitted: 0, ignored: 0, commits: 0, unmerged: 0, tip: null }
+      if (!exists) return { exists, uncommitted: 0, ignored: 0, commits: 0, unmerged: 0, busy: 0, tip: null }
+      const real = yield* Effect.orElseSucceed(fs.realPath(root), () => root)
+      // Asked first: what ends behind this question has written what the next ones see.
+      const busy = yield* ProcessTable.workingIn(real)
       const status = lines(yield* told(root, ["status", "--porcelain", "--untracked-files=all", "--ignored=matching"]))
       const ref = yield* ask(root, ["show-ref", "--verify", "--hash", `refs/heads/${branch}`]).pipe(
         Effect.mapError((error) => new WorktreeFailed({ detail: error.detail }))
@@ -158,6 +162,7 @@ const make = Effect.gen(function* () {
         ignored,
         commits: yield* count(),
         unmerged: yield* count(`--exclude=${branch}`, "--branches", "--tags", "--remotes"),
+        busy,
         tip
       }
     })

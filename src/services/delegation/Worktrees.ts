@@ -41,6 +41,8 @@ export interface Contents {
   readonly commits: number
   /** Those that no other branch, tag or remote has. */
   readonly unmerged: number
+  /** Processes that work in it yet, as far as the system shows them: what they will write is not known. */
+  readonly busy: number
   /** What its branch points to; null when it is gone. */
   readonly tip: string | null
 }
@@ -70,7 +72,9 @@ export class Worktrees extends Context.Tag("hermes/delegation/Worktrees")<
 >() {}
 
 /** Would nothing be lost with it? What only git's ignored files hold is not kept. */
-export const isUnchanged = ({ commits, uncommitted }: Contents): boolean => commits === 0 && uncommitted === 0
+export const isUnchanged = ({ busy, commits, uncommitted }: Contents): boolean =>
+  commits === 0 && uncommitted === 0 && busy === 0
 
 /** Is everything of it elsewhere as well: merged, pushed, or never there? */
-export const isDone = ({ uncommitted, unmerged }: Contents): boolean => unmerged === 0 && uncommitted === 0
+export const isDone = ({ busy, uncommitted, unmerged }: Contents): boolean =>
+  unmerged === 0 && uncommitted === 0 && busy === 0

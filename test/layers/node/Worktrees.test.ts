@@ -1,6 +1,8 @@
 /** Worktrees by the git of this machine: where they are, what they hide, and that nothing of anybody's is lost with one. */
 import { describe, it } from "@effect/vitest"
 import { Effect, FastCheck as fc, Layer } from "effect"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
 import { chmodSync, existsSync, mkdirSync, readFileSync } from "node:fs"
 import * as path from "node:path"
 import { expect } from "vitest"
@@ -230,6 +232,24 @@ describe("nothing is lost with a worktree", () => {
       // Its folder had nothing uncommitted any more; its branch, which had moved on, stays.
       expect(branches(project)).toContain(worktree.branch)
       expect(git(project, "show", `${worktree.branch}:late.txt`)).toBe("late")
+    }).pipe(Effect.provide(here))
+  )
+
+  // Only Linux says where a process works.
+  it.scopedLive.skipIf(!existsSync("/proc/self/cwd"))("and one in which a command still works is not removed", () =>
+    Effect.gen(function* () {
+      const worktrees = yield* Worktrees
+      const worktree = yield* made(yield* repository)
+      const beside = yield* made(worktree.repository, "delegation_ijklmnop")
+      const command = spawn("sleep", ["60"], { cwd: path.join(worktree.path, "src"), stdio: "ignore" })
+      yield* Effect.addFinalizer(() => Effect.sync(() => command.kill("SIGKILL")))
+      yield* Effect.promise(() => once(command, "spawn"))
+      const found = yield* worktrees.look(worktree)
+      expect([found.busy, isUnchanged(found), isDone(found)]).toEqual([1, false, false])
+      expect(isUnchanged(yield* worktrees.look(beside))).toBe(true)
+      command.kill("SIGKILL")
+      yield* Effect.promise(() => once(command, "exit"))
+      expect(isUnchanged(yield* worktrees.look(worktree))).toBe(true)
     }).pipe(Effect.provide(here))
   )
 })

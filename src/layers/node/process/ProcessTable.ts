@@ -1,7 +1,7 @@
 /** The processes of this machine as the kernel lists them: `/proc` where there is one, else `ps`. */
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
-import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs"
 
 export interface Entry {
   readonly pid: number
@@ -102,3 +102,22 @@ export const mayCarry = (pid: number, text: string): boolean | null => {
   const environment = hasProc ? read(`/proc/${pid}/environ`) : null
   return environment === null || environment.length === 0 ? null : environment.includes(text)
 }
+
+const directoryOf = (pid: number): string | null => {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`)
+  } catch {
+    // it ended in the meantime, or is not ours to look at
+    return null
+  }
+}
+
+/** How many processes have their working directory in this folder; none are seen where the kernel does not say. `folder` is a real path. */
+export const workingIn = (folder: string): Effect.Effect<number> =>
+  Effect.sync(
+    () =>
+      (pids() ?? []).filter((pid) => {
+        const directory = directoryOf(pid)
+        return directory !== null && (directory === folder || directory.startsWith(`${folder}/`))
+      }).length
+  )
