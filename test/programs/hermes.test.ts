@@ -450,6 +450,8 @@ describe("inside a turn (decision 29)", () => {
       ["approvals", "deny", "apr_one"],
       ["pairing", "revoke", "telegram", "98"],
       ["config", "set", "security.anything", "off"],
+      ["model", "--base-url", "http://elsewhere.example/v1"],
+      ["model", "--provider", "openai"],
       ["config", "set", "platforms.telegram.allowed_users", "[99]"],
       ["config", "set", "gateway.allow_all_users", "true"]
     ]
