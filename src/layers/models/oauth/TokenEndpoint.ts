@@ -130,13 +130,17 @@ const Seconds = Schema.Union(Schema.Number, Schema.NumberFromString).pipe(
   Schema.filter((n) => Number.isFinite(n) && n >= 0)
 )
 
+/** What stands beside a good token and makes no sense is left out: its refresh token is spent, and the login would be lost. */
+const lenient = <A, I>(schema: Schema.Schema<A, I>) =>
+  Schema.optional(Schema.NullOr(schema).annotations({ decodingFallback: () => Either.right(null) }))
+
 /** Tokens as a server gives them (RFC 6749 §5.1). */
 const Given = Schema.Struct({
   access_token: Schema.Redacted(Schema.NonEmptyString),
   token_type: Schema.optional(Schema.String.pipe(Schema.pattern(/^bearer$/i))),
-  expires_in: Schema.optional(Schema.NullOr(Seconds)),
-  refresh_token: Schema.optional(Schema.NullOr(Schema.Redacted(Schema.NonEmptyString))),
-  scope: Schema.optional(Schema.NullOr(Schema.String))
+  expires_in: lenient(Seconds),
+  refresh_token: lenient(Schema.Redacted(Schema.NonEmptyString)),
+  scope: lenient(Schema.String)
 })
 export type Tokens = typeof Given.Type
 export const Tokens = Schema.parseJson(Given)

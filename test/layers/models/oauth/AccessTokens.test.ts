@@ -123,6 +123,25 @@ describe("a token whose time is over", () => {
     }).pipe(quiet)
   )
 
+  it.scopedLive("what stands beside a good token and makes no sense does not lose it", () =>
+    Effect.gen(function* () {
+      for (const odd of [{ expires_in: -1 }, { expires_in: "soon" }, { refresh_token: "" }, { scope: ["a", "b"] }]) {
+        const instead = () => ({ status: 200, body: { access_token: "another-access-token", ...odd } })
+        const { directory, issued, login, process } = yield* logged({ instead })
+        assert.strictEqual(yield* Effect.provide(token(login), process), "another-access-token")
+        assert.deepInclude(entries(directory)[0], {
+          access_token: "another-access-token",
+          refresh_token: issued.refresh,
+          expires_at: null,
+          renewing_since: null
+        })
+      }
+      // The control: without a token in it, an answer is none.
+      const none = yield* logged({ instead: () => ({ status: 200, body: { access_token: "", expires_in: 60 } }) })
+      assert.strictEqual((yield* Effect.flip(Effect.provide(token(none.login), none.process)))._tag, "TokenUnavailable")
+    }).pipe(quiet)
+  )
+
   it.scopedLive("whose place on the disk is in the way for a moment is written when it is not", () =>
     Effect.gen(function* () {
       let directory = ""
