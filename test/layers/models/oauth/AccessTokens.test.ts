@@ -132,7 +132,6 @@ describe("a token whose time is over", () => {
         assert.deepInclude(entries(directory)[0], {
           access_token: "another-access-token",
           refresh_token: issued.refresh,
-          expires_at: null,
           renewing_since: null
         })
       }
