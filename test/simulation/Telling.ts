@@ -265,6 +265,16 @@ export class Telling {
     )
   }
 
+  private get isPaused(): Effect.Effect<boolean> {
+    const query = "SELECT value FROM meta WHERE key = 'gateway.paused' AND value <> 'null'"
+    return Effect.map(this.world.rows<{ readonly value: string }>(query), (rows) => rows.length > 0)
+  }
+
+  private unpause(time: number): Effect.Effect<void> {
+    const chat = chatOf(0)
+    return Effect.zipRight(this.command(10_000 + time, chat, personOf(chat, 0), "/unpause"), this.afterwards)
+  }
+
   /** Whatever is still open gets the time to end: platforms that work, no pause, hours. */
   private get rest(): Effect.Effect<ReadonlyArray<string>> {
     return Effect.gen(this, function* () {
@@ -280,7 +290,9 @@ export class Telling {
         3 * 3_600_000,
         6 * 3_600_000
       ]
-      for (const millis of waits) {
+      for (const [index, millis] of waits.entries()) {
+        // Whoever paused may have been heard late, and what lifts it may be lost in a crash that was still to come.
+        for (let again = 0; again < 3 && (yield* this.isPaused); again++) yield* this.unpause(index * 3 + again)
         yield* this.world.pass(millis)
         yield* this.afterwards
         open = yield* Invariants.open(this.world)
@@ -300,11 +312,6 @@ export class Telling {
         yield* this.afterwards
         const wrong = yield* Invariants.always(this)
         if (wrong.length > 0) return wrong.map((each) => `after step ${index + 1}: ${each}`)
-      }
-      // A crash that was still to come may take the first with it.
-      for (const number of [10_000, 10_001]) {
-        yield* this.command(number, chatOf(0), personOf(chatOf(0), 0), "/unpause")
-        yield* this.afterwards
       }
       const open = yield* this.rest
       const wrong = [...open, ...(yield* Invariants.always(this)), ...(yield* Invariants.inTheEnd(this))]
