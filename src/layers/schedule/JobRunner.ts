@@ -388,10 +388,13 @@ const make = Effect.gen(function* () {
     return Effect.gen(function* () {
       const stored = yield* store.ofRun(claim.job)
       if (stored === null) return
+      const unwanted = RunVerdict.unwanted(claim, stored)
+      if (unwanted !== null) return yield* recorded(claim, unwanted, trace)
       const route = yield* post.route(stored.job)
       const turn = yield* turnOf(stored.job, runId(claim.occurrence), route, yield* directoryOf(stored.job))
       yield* Turn.cleared(Turn.enter(turn)(Effect.scoped(inTurn(claim, stored, route, control, trace))))
     }).pipe(
+      Effect.catchTag("ClaimLost", (error) => gone(error, trace)),
       Effect.catchAll((error) => Effect.logError("a run could not be begun", error)),
       Effect.ensuring(lastResort(claim, trace))
     )

@@ -1,7 +1,7 @@
 /** What is recorded of a run for what its work came to, and what people are told of it (cron-delivery.md 3.3, 3.6). */
 import type { SettingsShape } from "../../services/operation/Settings.js"
 import * as FailureText from "../../services/schedule/FailureText.js"
-import type { RunEnding } from "../../services/schedule/FireClaim.js"
+import type { FireClaim, RunEnding } from "../../services/schedule/FireClaim.js"
 import type { StoredJob } from "../../services/schedule/JobStore.js"
 import * as Schedule from "../../services/schedule/Schedule.js"
 import * as Wrapper from "../../services/schedule/Wrapper.js"
@@ -28,6 +28,23 @@ export const of = (done: RunWork.Work, redact: (text: string) => string): Verdic
     }
   }
 }
+
+/**
+ * A claim waits for its instant, and for `cron.jitter`: a job that was paused or removed in the meantime does not run.
+ * What somebody asked for by hand does.
+ */
+export const unwanted = ({ kind }: FireClaim, { job, removed }: StoredJob): RunEnding | null =>
+  kind === "manual" || (!removed && job.state !== "paused")
+    ? null
+    : {
+        status: "skipped",
+        reason: `the job was ${removed ? "removed" : "paused"} before it began`,
+        error: null,
+        deliveryError: null,
+        streak: "same",
+        sessionId: null,
+        output: null
+      }
 
 const failureText = (
   settings: SettingsShape,
