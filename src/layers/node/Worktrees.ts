@@ -118,10 +118,12 @@ const make = Effect.gen(function* () {
       )
     )
 
-  /** Only for one in which nobody has worked. */
+  /**
+   * Only for one in which nobody has worked. One that was cut off is locked yet, hence twice by force. The others are not
+   * pruned: that of a disk that is away for the moment would be forgotten.
+   */
   const discard = ({ base, branch, path: root, repository }: Worktree) =>
-    ask(repository, ["worktree", "remove", "--force", root]).pipe(
-      Effect.zipRight(ask(repository, ["worktree", "prune"])),
+    ask(repository, ["worktree", "remove", "--force", "--force", root]).pipe(
       Effect.zipRight(ask(repository, ["update-ref", "-d", `refs/heads/${branch}`, base])),
       Effect.ignoreLogged
     )

@@ -3,7 +3,7 @@ import { describe, it } from "@effect/vitest"
 import { Effect, FastCheck as fc, Layer } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { chmodSync, existsSync, mkdirSync, readFileSync } from "node:fs"
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs"
 import * as path from "node:path"
 import { expect } from "vitest"
 import * as AmbientEnvironment from "../../../src/fibers/AmbientEnvironment.js"
@@ -250,6 +250,22 @@ describe("nothing is lost with a worktree", () => {
       command.kill("SIGKILL")
       yield* Effect.promise(() => once(command, "exit"))
       expect(isUnchanged(yield* worktrees.look(worktree))).toBe(true)
+    }).pipe(Effect.provide(here))
+  )
+
+  it.scopedLive("and one of a person's that is away when another cannot be made is not forgotten", () =>
+    Effect.gen(function* () {
+      const worktrees = yield* Worktrees
+      const project = yield* repository
+      const away = `${project}-away`
+      git(project, "worktree", "add", "--quiet", away)
+      yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(`${away}-unmounted`, { recursive: true })))
+      renameSync(away, `${away}-unmounted`)
+      git(project, "branch", "hermes")
+      const failed = yield* Effect.flip(worktrees.add(yield* planned(project)))
+      expect(failed.message).toContain("refs/heads/hermes")
+      expect(git(project, "worktree", "list")).toContain(path.basename(away))
+      expect(existsSync(path.join(project, ".worktrees", "fix-the-tests-abcdefgh"))).toBe(false)
     }).pipe(Effect.provide(here))
   )
 })
