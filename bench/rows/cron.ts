@@ -25,19 +25,22 @@ import { defaults } from "../../src/testing/Settings.js"
 import { measure } from "../world/jobPeers.js"
 import { collect, type Context, type Family, median, quantile, type Row } from "../harness.js"
 
-const expressions = [
-  "* * * * *",
-  "*/5 * * * *",
-  "0 * * * *",
-  "30 9 * * *",
-  "0 9 * * 1-5",
-  "15 */6 * * *",
-  "0 0 1 * *",
-  "45 23 * * 0",
-  "*/15 8-18 * * *",
-  "0 12 * * *"
-]
 const zone = "America/New_York"
+/** Six hours away, so that none of them comes due by itself while something else is measured. */
+const away =
+  (Number(new Intl.DateTimeFormat("en", { hour: "numeric", hourCycle: "h23", timeZone: zone }).format()) + 6) % 24
+const expressions = [
+  `* ${away} * * *`,
+  `*/5 ${away} * * *`,
+  `0 ${away} * * *`,
+  `30 ${away} * * *`,
+  `0 ${away} * * 1-5`,
+  `15 ${away} */2 * *`,
+  `0 ${away} 1 * *`,
+  `45 ${away} * * 0`,
+  `*/15 ${away} * 1-11 *`,
+  `0,20,40 ${away} * * *`
+]
 const rules = expressions.map((expression): Schedule.Schedule => ({
   kind: "cron",
   expression,

@@ -3,6 +3,7 @@ import type { SettingsShape } from "../../services/operation/Settings.js"
 import * as FailureText from "../../services/schedule/FailureText.js"
 import type { FireClaim, RunEnding } from "../../services/schedule/FireClaim.js"
 import type { StoredJob } from "../../services/schedule/JobStore.js"
+import type { OccurrenceKind } from "../../services/schedule/Occurrence.js"
 import * as Schedule from "../../services/schedule/Schedule.js"
 import * as Wrapper from "../../services/schedule/Wrapper.js"
 import type * as RunRetry from "./RunRetry.js"
@@ -29,22 +30,34 @@ export const of = (done: RunWork.Work, redact: (text: string) => string): Verdic
   }
 }
 
+/** The instants of a schedule; the others are runs that somebody or something asked for beside it. */
+const ofSchedule: ReadonlySet<OccurrenceKind> = new Set<OccurrenceKind>(["on_time", "late", "catch_up"])
+
+const changed = ({ kind, scheduledAt }: FireClaim, { job, removed, schedule }: StoredJob): string | null => {
+  if (removed) return "removed"
+  if (job.state === "paused") return "paused"
+  const moved = ofSchedule.has(kind) && schedule?.kind === "once" && schedule.at !== scheduledAt
+  return moved ? "put off to another time" : null
+}
+
 /**
- * A claim waits for its instant, and for `cron.jitter`: a job that was paused or removed in the meantime does not run.
- * What somebody asked for by hand does.
+ * A claim waits for its instant, and for `cron.jitter`: a job that was paused, removed or put off in the meantime does not
+ * run. What somebody asked for by hand does.
  */
-export const unwanted = ({ kind }: FireClaim, { job, removed }: StoredJob): RunEnding | null =>
-  kind === "manual" || (!removed && job.state !== "paused")
+export const unwanted = (claim: FireClaim, stored: StoredJob): RunEnding | null => {
+  const what = claim.kind === "manual" ? null : changed(claim, stored)
+  return what === null
     ? null
     : {
         status: "skipped",
-        reason: `the job was ${removed ? "removed" : "paused"} before it began`,
+        reason: `the job was ${what} before it began`,
         error: null,
         deliveryError: null,
         streak: "same",
         sessionId: null,
         output: null
       }
+}
 
 const failureText = (
   settings: SettingsShape,

@@ -24,6 +24,12 @@ const againMillis = 5_000
 const pruneMillis = 6 * 3_600_000
 const stopBound = "4 seconds"
 
+/** What is started is unknown if the process dies, though it has not begun: so it is started as late as it can be. */
+const startMillis = (count: number): number => Math.min(aheadMillis, 10 + count / 12)
+
+const untilStart = (claimed: ReadonlyArray<Claimed>, now: number): number =>
+  Math.min(...claimed.map(({ scheduledAt }) => scheduledAt)) - now - startMillis(claimed.length)
+
 interface Running {
   readonly claim: FireClaim
   fiber: Turn.TurnFiber<void> | null
@@ -219,7 +225,9 @@ const make = Effect.gen(function* () {
     const { claimed, missed } = yield* claims.claimDue(startsNow ? "process" : "machine")
     if (claimed.length > 0) {
       queue = queue.concat(claimed)
-      yield* offered
+      const wait = untilStart(claimed, yield* Clock.currentTimeMillis)
+      if (wait <= 0) yield* offered
+      else yield* worker(Effect.zipRight(Effect.sleep(wait), offered))
     }
     yield* tell(missed.map((one) => [one, "missed"] as const))
     yield* prune

@@ -122,36 +122,45 @@ describe("a run", () => {
     }).pipe(Effect.provide(Testing.gateway({ model: () => Testing.say(said) })))
   )
 
-  it.scopedLive("that waits to begin does not when its job is paused or removed; asked for by hand it does", () =>
-    Effect.gen(function* () {
-      const jobs = yield* Jobs
-      const { home } = yield* Settings
-      const fs = yield* FileSystem.FileSystem
-      yield* script("run.sh", 'echo ran >> "$HERMES_HOME/ran"\n')
-      const names = ["a", "b", "c", "d", "e", "f"]
-      const soon = new Date((yield* Clock.currentTimeMillis) + 400).toISOString()
-      for (const name of names) yield* make({ script: "run.sh", noAgent: true, name, schedule: soon })
-      yield* rows("SELECT id FROM occurrences WHERE state = 'running'").pipe(
-        Effect.repeat({ until: ({ length }) => length > 0, schedule: Schedule.spaced("10 millis") })
+  it.scopedLive(
+    "that waits to begin does not when its job is paused, removed or put off; asked for by hand it does",
+    () =>
+      Effect.gen(function* () {
+        const jobs = yield* Jobs
+        const { home } = yield* Settings
+        const fs = yield* FileSystem.FileSystem
+        yield* script("run.sh", 'echo ran >> "$HERMES_HOME/ran"\n')
+        const names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"]
+        const soon = new Date((yield* Clock.currentTimeMillis) + 400).toISOString()
+        for (const name of names) yield* make({ script: "run.sh", noAgent: true, name, schedule: soon })
+        yield* rows("SELECT id FROM occurrences WHERE state = 'running'").pipe(
+          Effect.repeat({ until: ({ length }) => length > 0, schedule: Schedule.spaced("10 millis") })
+        )
+        for (const name of names)
+          yield* name < "d"
+            ? jobs.pause(name)
+            : name < "g"
+              ? jobs.remove(name)
+              : jobs.edit(name, { schedule: "2099-01-01 09:00" })
+        const ends = rows("SELECT state, reason FROM occurrences")
+        yield* Effect.repeat(ends, {
+          until: (all) =>
+            all.length === names.length && all.every(({ state }) => state === "ok" || state === "skipped"),
+          schedule: Schedule.spaced("50 millis")
+        })
+        const states = yield* ends
+        const skipped = states.filter(({ state }) => state === "skipped").map(({ reason }) => reason)
+        expect(skipped).toContain("the job was paused before it began")
+        expect(skipped).toContain("the job was removed before it began")
+        expect(skipped).toContain("the job was put off to another time before it began")
+        const ran = yield* Effect.orElseSucceed(fs.readFileString(`${home}/ran`), () => "")
+        expect(ran.split("ran").length - 1).toBe(names.length - skipped.length)
+        yield* make({ script: "run.sh", noAgent: true, name: "by hand" })
+        yield* jobs.pause("by hand")
+        expect((yield* runNow("by hand")).status).toBe("ok")
+      }).pipe(
+        Effect.provide(Testing.gateway({ model: [], settings: { cron: { jitterSeconds: 3, maxParallelJobs: 10 } } }))
       )
-      for (const name of names) yield* name < "d" ? jobs.pause(name) : jobs.remove(name)
-      const ends = rows("SELECT state, reason FROM occurrences")
-      yield* Effect.repeat(ends, {
-        until: (all) => all.length === names.length && all.every(({ state }) => state === "ok" || state === "skipped"),
-        schedule: Schedule.spaced("50 millis")
-      })
-      const states = yield* ends
-      const skipped = states.filter(({ state }) => state === "skipped").map(({ reason }) => reason)
-      expect(skipped).toContain("the job was paused before it began")
-      expect(skipped).toContain("the job was removed before it began")
-      const ran = yield* Effect.orElseSucceed(fs.readFileString(`${home}/ran`), () => "")
-      expect(ran.split("ran").length - 1).toBe(names.length - skipped.length)
-      yield* make({ script: "run.sh", noAgent: true, name: "by hand" })
-      yield* jobs.pause("by hand")
-      expect((yield* runNow("by hand")).status).toBe("ok")
-    }).pipe(
-      Effect.provide(Testing.gateway({ model: [], settings: { cron: { jitterSeconds: 3, maxParallelJobs: 10 } } }))
-    )
   )
 
   it.scopedLive("says nothing when there is nothing to say", () =>

@@ -59,10 +59,17 @@ describe("a run", () => {
           { name: `job ${index}`, ...about, schedule: index % 2 === 0 ? "every 1s" : "every 2s" },
           nobody
         )
+      const states = (yield* Database).read("test", (sql) =>
+        Effect.map(sql.unsafe<{ state: string }>("SELECT state FROM occurrences"), (all) =>
+          all.map(({ state }) => state)
+        )
+      )
+      const ten = (state: string) => Array.from({ length: 10 }, () => state)
       yield* pass(960)
+      expect(yield* states).toEqual(ten("claimed"))
+      yield* pass(35)
+      expect(yield* states).toEqual(ten("running"))
       expect(begun).toEqual([])
-      const early = yield* (yield* Database).read("test", (sql) => sql.unsafe("SELECT state FROM occurrences"))
-      expect(early).toEqual(Array.from({ length: 10 }, () => ({ state: "running" })))
       for (let step = 0; step < 60; step++) yield* pass(37)
       expect(begun.length).toBe(40)
       for (const { at, due, states } of begun) {
