@@ -52,6 +52,8 @@ export const make = Effect.gen(function* () {
               via: "origin",
               replyToPerson: true
             })
+      // First: a turn that has ended is looked at by no later start, and its questions would stay open.
+      yield* approvals.cancelTurn(row.turn.id, "the turn ended with the gateway")
       const deliveries = yield* database.write(
         "turn.close",
         Effect.gen(function* () {
@@ -67,7 +69,6 @@ export const make = Effect.gen(function* () {
         }),
         "transcript"
       )
-      yield* approvals.cancelTurn(row.turn.id, "the turn ended with the gateway")
       yield* delivery.dispatch(deliveries)
     })
 
@@ -82,8 +83,8 @@ export const make = Effect.gen(function* () {
   /** A delegate's turn ends with its parent: what it did is unknown. */
   const abandonDelegate = (row: TurnRow) =>
     Effect.zipRight(
-      database.write("turn.abandon", turns.end(row.turn.id, "unknown")),
-      approvals.cancelTurn(row.turn.id, "the delegate ended with the gateway")
+      approvals.cancelTurn(row.turn.id, "the delegate ended with the gateway"),
+      database.write("turn.abandon", turns.end(row.turn.id, "unknown"))
     )
 
   /** The answer is stored and its delivery is the outbox's business: only the turn is left to settle. */
