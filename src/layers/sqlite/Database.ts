@@ -11,6 +11,7 @@ import * as Condition from "./Condition.js"
 import * as DatabaseFile from "./DatabaseFile.js"
 import * as DirectClient from "./DirectClient.js"
 import * as JournalMode from "./JournalMode.js"
+import * as LogIndex from "./LogIndex.js"
 import * as Migrations from "./Migrations.js"
 import { codeOf, detailOf, isBusy, translated } from "./SqliteFailure.js"
 import * as SteadyConnection from "./SteadyConnection.js"
@@ -90,16 +91,21 @@ const openPair = (file: string, wanted: JournalMode.JournalMode) =>
   Effect.gen(function* () {
     const [writing, reading] = [yield* Scope.make(), yield* Scope.make()]
     let condition: Condition.Condition | null = null
+    let logIndex: LogIndex.LogIndex = LogIndex.none
     yield* Effect.addFinalizer((exit) => {
       const order = condition?.wrong() === null ? [reading, writing] : [writing, reading]
-      return Effect.forEach(order, (scope) => Scope.close(scope, exit), { discard: true })
+      return Effect.zipRight(
+        Effect.forEach(order, (scope) => Scope.close(scope, exit), { discard: true }),
+        Effect.sync(() => logIndex.close())
+      )
     })
     const writer = yield* Scope.extend(openWriter(file, wanted), writing)
     const reader = yield* Scope.extend(openReader(file), reading)
     // It holds the file from its first statement on.
     yield* reader`SELECT 1 FROM sqlite_schema LIMIT 1`
     condition = Condition.make(yield* DatabaseFile.watch(file))
-    return { writer, reader, condition }
+    if (writer.journal === "wal") logIndex = LogIndex.open(file)
+    return { writer, reader, condition, logIndex }
   })
 
 /**
@@ -161,11 +167,12 @@ interface Parts {
   readonly reader: SqlClient.SqlClient
   readonly checkpointer: Checkpointer.Checkpointer
   readonly condition: Condition.Condition
+  readonly logIndex: LogIndex.LogIndex
 }
 
-const makeDatabase = ({ checkpointer, condition, reader, writer }: Parts) =>
+const makeDatabase = ({ checkpointer, condition, logIndex, reader, writer }: Parts) =>
   Effect.gen(function* () {
-    const { write } = yield* Writer.make({ ...writer, ...checkpointer, lost: condition.lost })
+    const { write } = yield* Writer.make({ ...writer, ...checkpointer, lost: condition.lost, logIndex })
     const read = makeRead(reader)
     return Database.of({
       wrong: Effect.sync(condition.wrong),
@@ -186,12 +193,12 @@ export const open = ({ file, journalMode = "wal" }: Options) =>
   Effect.gen(function* () {
     yield* refuseUnsafe(file)
     yield* DatabaseFile.prepare(file)
-    const { condition, reader, writer } = yield* openPair(file, journalMode)
+    const { condition, logIndex, reader, writer } = yield* openPair(file, journalMode)
     const checkpointer =
       writer.journal === "wal"
         ? yield* Checkpointer.make(yield* ConnectionThread.make(file, "FULL"), condition)
         : Checkpointer.none
-    return yield* makeDatabase({ writer, reader, checkpointer, condition })
+    return yield* makeDatabase({ writer, reader, checkpointer, condition, logIndex })
   }).pipe(Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make), opening(file))
 
 /**
@@ -221,6 +228,12 @@ export const layerMemory: Layer.Layer<Database, StateUnopened> = Layer.scoped(
   Effect.gen(function* () {
     const writer = yield* openWriter(":memory:", "delete")
     const condition = Condition.make({ lost: () => null, logBytes: () => 0 })
-    return yield* makeDatabase({ writer, reader: writer.direct, checkpointer: Checkpointer.none, condition })
+    return yield* makeDatabase({
+      writer,
+      reader: writer.direct,
+      checkpointer: Checkpointer.none,
+      condition,
+      logIndex: LogIndex.none
+    })
   }).pipe(Effect.provide(Reactivity.layer), opening(":memory:"))
 )

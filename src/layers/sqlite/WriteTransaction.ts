@@ -4,6 +4,7 @@ import { StateCorrupt, StateDbReplaced, type StateError } from "../../services/s
 import type { Loss } from "./DatabaseFile.js"
 import * as DirectClient from "./DirectClient.js"
 import type { JournalMode } from "./JournalMode.js"
+import type { LogIndex } from "./LogIndex.js"
 import { isBusy, isFatal, stateError } from "./SqliteFailure.js"
 import type { SteadyConnection } from "./SteadyConnection.js"
 import type { Outcome, WriteRequest } from "./WriteRequest.js"
@@ -16,6 +17,9 @@ const batchNanos = { least: 4_000_000n, most: 20_000_000n }
 
 /** How long one look at the names of the files counts. */
 const lookNanos = 1_000_000n
+
+/** How long one look at the log's index counts, as long as no page is read again through it. */
+const indexNanos = 20_000_000n
 
 /** What is left after a transaction: to be tried again, at once or when the file is free. */
 export interface Remainder {
@@ -45,6 +49,7 @@ export const make = (options: {
   readonly journal: JournalMode
   readonly committed: () => void
   readonly lost: () => Loss | null
+  readonly logIndex: LogIndex
 }) =>
   Effect.gen(function* () {
     const clock = yield* Effect.clock
@@ -57,7 +62,13 @@ export const make = (options: {
     const statement = (sql: string) => () => options.connection.runNow(sql)
     const begin = statement("BEGIN IMMEDIATE")
     const commit = statement("COMMIT")
-    const rollback = statement("ROLLBACK")
+    const undo = statement("ROLLBACK")
+    /** What was changed is read again from the file and its log. */
+    let readAgain = true
+    const rollback = () => {
+      readAgain = true
+      return undo()
+    }
     const savepoint = statement("SAVEPOINT step")
     const release = statement("RELEASE step")
     const rollbackStep = statement("ROLLBACK TO step")
@@ -155,11 +166,31 @@ export const make = (options: {
       return finish(done, batch.slice(0, done.length), batch.slice(done.length))
     }
 
+    let indexAt = 0n
+    /** What would be committed upon pages that the log's index does not find any more; null where all is well. */
+    const misled = (): SqlError.SqlError | null => {
+      const now = clock.unsafeCurrentTimeNanos()
+      const since = now - indexAt
+      if (!readAgain && since > 0n && since < indexNanos) return null
+      indexAt = now
+      const message = options.logIndex.damage()
+      if (message === null) {
+        readAgain = false
+        return null
+      }
+      return new SqlError.SqlError({ cause: { code: "SQLITE_CORRUPT", message }, message })
+    }
+
     const finish = (
       done: ReadonlyArray<readonly [WriteRequest, Outcome]>,
       batch: ReadonlyArray<WriteRequest>,
       rest: ReadonlyArray<WriteRequest>
     ): Remainder => {
+      const wrong = misled()
+      if (wrong !== null) {
+        rollback()
+        return failAll(batch.concat(rest), wrong)
+      }
       const started = clock.unsafeCurrentTimeNanos()
       const failed = commit()
       commitNanos = clock.unsafeCurrentTimeNanos() - started

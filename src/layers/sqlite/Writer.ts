@@ -7,6 +7,7 @@ import { type StateError, StateUnknown } from "../../services/state/StateError.j
 import * as EventLoop from "../node/EventLoop.js"
 import type { Loss } from "./DatabaseFile.js"
 import type { JournalMode } from "./JournalMode.js"
+import type { LogIndex } from "./LogIndex.js"
 import type { SteadyConnection } from "./SteadyConnection.js"
 import { WriteRequest } from "./WriteRequest.js"
 import * as WriteTransaction from "./WriteTransaction.js"
@@ -47,6 +48,8 @@ export const make = (options: {
   readonly committed: () => void
   /** Asked before each transaction: what happened to the file, or null. */
   readonly lost: () => Loss | null
+  /** Looked at before a commit. */
+  readonly logIndex: LogIndex
 }): Effect.Effect<Writer, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Effect.clock

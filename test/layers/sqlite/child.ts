@@ -2,13 +2,14 @@
  * A process that opens the database of its first argument and does what its second says, until it is killed. It says
  * on stdout what was acknowledged to it, one JSON line each, written before it goes on.
  */
-import { Effect, Redacted } from "effect"
+import { Effect, Logger, LogLevel, Redacted } from "effect"
 import { writeSync } from "node:fs"
 import path from "node:path"
 import * as SqliteDatabase from "../../../src/layers/sqlite/Database.js"
 import * as SqliteGatewayLock from "../../../src/layers/sqlite/GatewayLock.js"
 import { GatewayLock } from "../../../src/services/operation/GatewayLock.js"
 import { Database, Transaction } from "../../../src/services/state/Database.js"
+import { StateCorrupt } from "../../../src/services/state/StateError.js"
 
 const [, , file = "", mode = ""] = process.argv
 
@@ -31,7 +32,8 @@ const write = Effect.gen(function* () {
             yield* sql`INSERT INTO meta (key, value) VALUES (${`b-${key}`}, '')`
           })
           const exit = yield* Effect.exit(database.write("child", step))
-          yield* say({ key, ok: exit._tag === "Success" })
+          const told = exit._tag === "Failure" && exit.cause._tag === "Fail" && exit.cause.error instanceof StateCorrupt
+          yield* say({ key, ok: exit._tag === "Success", told })
         }
       }),
     { concurrency: "unbounded" }
@@ -81,5 +83,9 @@ const modes: { readonly [name: string]: Effect.Effect<unknown, unknown> } = {
 
 const chosen = modes[mode] ?? Effect.dieMessage(`no mode ${mode}`)
 await Effect.runPromise(
-  Effect.catchAllCause(chosen, (cause) => say({ failed: String(cause) })).pipe(Effect.asVoid) as Effect.Effect<void>
+  Effect.catchAllCause(chosen, (cause) => say({ failed: String(cause) })).pipe(
+    Effect.asVoid,
+    // What it logs would stand between its lines.
+    Logger.withMinimumLogLevel(LogLevel.None)
+  ) as Effect.Effect<void>
 )
