@@ -4,6 +4,8 @@ import { events, health, Refused, type Event } from "./gateway.js"
 const retryMillis = [500, 1_000, 2_000, 4_000] as const
 /** The gateway says something every 15 seconds, if only that it is there: a connection that is silent for longer is none. */
 const silentMillis = 40_000
+/** A browser may say that it is offline while what is on its way still arrives: looked at again after this. */
+const offlineMillis = 2_000
 
 export interface Listener {
   readonly event: (event: Event) => void
@@ -114,18 +116,27 @@ export const listen = (on: Listener): Listening => {
     drop()
   }
   document.addEventListener("visibilitychange", shown)
+  let again: ReturnType<typeof setTimeout> | undefined
+  const offline = (): void => {
+    check()
+    clearTimeout(again)
+    again = setTimeout(() => {
+      if (!navigator.onLine) check()
+    }, offlineMillis)
+  }
   window.addEventListener("online", check)
-  window.addEventListener("offline", check)
+  window.addEventListener("offline", offline)
   void connect()
 
   return {
     check,
     stop: () => {
       drop()
+      clearTimeout(again)
       tabs.close()
       document.removeEventListener("visibilitychange", shown)
       window.removeEventListener("online", check)
-      window.removeEventListener("offline", check)
+      window.removeEventListener("offline", offline)
     }
   }
 }
