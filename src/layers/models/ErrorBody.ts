@@ -74,8 +74,8 @@ const spelled = (text: string): number | null => {
   return total
 }
 
-/** How long to wait before the next try: headers first, then the message; null when nothing is said. */
-export const retryAfterMillis = (
+/** Headers first, then the message. */
+const saidMillis = (
   headers: Readonly<Record<string, string | undefined>>,
   message: string,
   nowMillis: number
@@ -91,4 +91,13 @@ export const retryAfterMillis = (
       message
     )?.[1]
   return said === undefined ? null : spelled(said)
+}
+
+/** No limit lasts longer than the month that it is counted for: what says so is nonsense. */
+const longestMillis = 31 * 86_400_000
+
+/** How long to wait before the next try, a month at most; null when nothing is said. */
+export const retryAfterMillis = (...said: Parameters<typeof saidMillis>): number | null => {
+  const millis = saidMillis(...said)
+  return millis === null ? null : Math.min(millis, longestMillis)
 }

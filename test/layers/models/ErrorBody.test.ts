@@ -46,9 +46,11 @@ describe("what a provider says about an error", () => {
         retryAfterMillis({}, "Please try again in 7m12s.", now),
         retryAfterMillis({}, "Please try again in 1.5s.", now),
         retryAfterMillis({}, "Limit resets in 2h", now),
-        retryAfterMillis({}, "no idea", now)
+        retryAfterMillis({}, "no idea", now),
+        retryAfterMillis({ "retry-after": "9".repeat(400) }, "", now),
+        retryAfterMillis({ "retry-after": "Thu, 01 Jan 9999 00:00:00 GMT" }, "", now)
       ],
-      [250, 9_000, 60_000, 0, null, 432_000, 1_500, 7_200_000, null]
+      [250, 9_000, 60_000, 0, null, 432_000, 1_500, 7_200_000, null, 2_678_400_000, 2_678_400_000]
     )
   })
 })
