@@ -5,6 +5,7 @@
  * hears of its end. Whatever arrives is handled one after the other, so no two decisions see the same state.
  */
 import { Cause, Clock, Deferred, Effect, Exit, Option, Queue, Scope } from "effect"
+import * as Field from "../../fibers/Field.js"
 import * as Turn from "../../fibers/Turn.js"
 import type { Steer } from "../../services/agent/Agent.js"
 import type { Spending } from "../../services/agent/Spending.js"
@@ -284,18 +285,35 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         { discard: true }
       )
 
+    /** The one in which it began: the conversation may have gone on in another while a pause held the turn. */
+    const sessionOfTurn = (turn: Turn.Turn, entry: InboxEntry): Effect.Effect<Session, StateError> =>
+      Effect.gen(function* () {
+        const id = Field.valueOrNull(turn.identity.sessionId)
+        const own = id === null ? null : yield* sessions.get(id)
+        return own ?? (yield* TurnOpening.sessionOf(sessions, entry))
+      })
+
     /** Ends the running turn and what works behind the conversation, and forgets what waits. */
     const stop: Effect.Effect<TypedCommands.Stopped, StateError> = Effect.suspend(() => {
       const run = running
       if (run !== null) run.cause.value = "stop"
       const waiting = [...(run?.steering.splice(0) ?? []), ...pending.splice(0), ...deferred.splice(0)]
+      const kept = held.splice(0)
       return drop(waiting).pipe(
+        Effect.zipRight(
+          Effect.forEach(
+            kept,
+            ({ entry, turn }) =>
+              Effect.flatMap(sessionOfTurn(turn, entry), (session) => services.turnRun.abandon(entry, session, turn)),
+            { discard: true }
+          )
+        ),
         Effect.zipRight(run === null ? Effect.void : interrupt(run)),
         Effect.zipRight(
           Effect.all([services.delegation.stopBehind(key), services.processes.endAll(key), typed.endAll])
         ),
         Effect.map(([behind, processes, executed]) => ({
-          work: run !== null || behind + executed > 0,
+          work: run !== null || kept.length + behind + executed > 0,
           processes
         }))
       )
@@ -410,7 +428,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
 
     const onResume = ({ turn, entry }: Extract<Mail, { readonly _tag: "Resume" }>) =>
       Effect.gen(function* () {
-        const session = yield* TurnOpening.sessionOf(sessions, entry)
+        const session = yield* sessionOfTurn(turn, entry)
         const opened = yield* Effect.either(services.drain.open("turn", key))
         if (opened._tag === "Left") return
         yield* start(entry, { session, turn, close: opened.right }, { _tag: "Resumed" })

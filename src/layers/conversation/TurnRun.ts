@@ -73,6 +73,8 @@ export interface TurnRun {
    * person said is in the transcript also when it is interrupted at once; it is to be run where nothing else interrupts.
    */
   readonly run: (task: TurnTask) => Effect.Effect<void, never, Turn.CurrentTurn>
+  /** Ends, as somebody stopped it, a turn that an earlier process left and that was not gone on with yet. Never fails. */
+  readonly abandon: (entry: InboxEntry, session: Session, turn: Turn.Turn) => Effect.Effect<void>
 }
 
 const nothingHeard: Heard = { texts: new Map(), unheard: false }
@@ -94,7 +96,7 @@ export const make = Effect.gen(function* () {
   const ids = yield* Ids
   const notifier = yield* Notifier
 
-  const placeOf = (task: TurnTask, turn: Turn.Turn) => ({
+  const placeOf = (task: Pick<TurnTask, "entry" | "session">, turn: Turn.Turn) => ({
     sessionKey: task.entry.key as string,
     sessionId: task.session.id as string,
     turnId: turn.id as string
@@ -256,7 +258,7 @@ export const make = Effect.gen(function* () {
     })
 
   const ended = (
-    task: TurnTask,
+    task: Pick<TurnTask, "entry" | "session">,
     turn: Turn.Turn,
     outcome: string,
     text: string,
@@ -277,7 +279,7 @@ export const make = Effect.gen(function* () {
     )
 
   /** What was interrupted by a person is over; what a shutdown interrupted stays open and is resumed. */
-  const interrupted = (task: TurnTask, turn: Turn.Turn) =>
+  const interrupted = (task: Pick<TurnTask, "entry" | "session" | "interruptCause">, turn: Turn.Turn) =>
     Effect.gen(function* () {
       const cause = yield* task.interruptCause
       if (cause !== "shutdown") {
@@ -414,6 +416,7 @@ export const make = Effect.gen(function* () {
 
   return {
     accept,
+    abandon: (entry, session, turn) => interrupted({ entry, session, interruptCause: Effect.succeed("stop") }, turn),
     run: (task) =>
       Effect.flatMap(Turn.current, (turn) =>
         persistently("the beginning of a turn", begin(task, turn)).pipe(
