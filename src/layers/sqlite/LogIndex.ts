@@ -19,12 +19,15 @@ const pagesBytes = blockBytes - 2 * slots
 const copyBytes = 48
 const logHeaderBytes = 32
 const frameHeaderBytes = 24
-/** More new frames than these are not compared with the log: somebody else wrote them, and looked at his own. */
+/** So many of the newest frames are compared with the log: each is a look into the file. */
 const mostCompared = 2_048
 
 export interface LogIndex {
-  /** What is wrong, for good; null while nothing is. To be asked by whoever holds the write lock, before a commit. */
-  readonly damage: () => string | null
+  /**
+   * What is wrong, for good; null while nothing is. To be asked by whoever holds the write lock, before a commit.
+   * `thorough`: where pages were read again, frames that are new since the last such look are compared with the log, too.
+   */
+  readonly damage: (thorough: boolean) => string | null
   readonly close: () => void
 }
 
@@ -109,6 +112,8 @@ export const open = (file: string): LogIndex => {
   const log = openSync(`${file}-wal`, "r")
   const number = Buffer.alloc(4)
   let seen: Seen | null = null
+  /** Up to this frame each was compared with the log. */
+  let compared = 0
   let found: string | null = null
 
   const pageInLog = (frame: number, pageBytes: number): number => {
@@ -131,7 +136,14 @@ export const open = (file: string): LogIndex => {
     }
   }
 
-  const isWhole = (): boolean => {
+  const isInLog = (now: Seen & { readonly pageBytes: number }, frame: number): boolean => {
+    const block = blockOf(frame)
+    const index = frame - beforeBlock(block)
+    const page = pageAt(now.bytes, block, index)
+    return page === pageInLog(frame, now.pageBytes) && isFound(now.bytes, block, index, page)
+  }
+
+  const isWhole = (thorough: boolean): boolean => {
     const now = read()
     if (now === null || blockOf(now.frames) * blockBytes >= now.bytes.length) {
       seen = null
@@ -139,21 +151,18 @@ export const open = (file: string): LogIndex => {
     }
     const before = seen !== null && seen.salt === now.salt && seen.frames <= now.frames ? seen : null
     seen = now
-    if (before !== null && !saysTheSame(before, now.bytes)) return false
-    const known = before === null ? 0 : before.frames
-    if (now.frames - known > mostCompared) return true
-    for (let frame = known + 1; frame <= now.frames; frame += 1) {
-      const block = blockOf(frame)
-      const index = frame - beforeBlock(block)
-      const page = pageAt(now.bytes, block, index)
-      if (page !== pageInLog(frame, now.pageBytes) || !isFound(now.bytes, block, index, page)) return false
-    }
+    if (before === null) compared = 0
+    else if (!saysTheSame(before, now.bytes)) return false
+    if (!thorough) return true
+    const from = Math.max(compared, now.frames - mostCompared) + 1
+    compared = now.frames
+    for (let frame = from; frame <= now.frames; frame += 1) if (!isInLog(now, frame)) return false
     return true
   }
 
   return {
-    damage: () => {
-      if (found === null && !isWhole()) found = detail
+    damage: (thorough) => {
+      if (found === null && !isWhole(thorough)) found = detail
       return found
     },
     close: () => {

@@ -173,7 +173,7 @@ export const make = (options: {
       const since = now - indexAt
       if (!readAgain && since > 0n && since < indexNanos) return null
       indexAt = now
-      const message = options.logIndex.damage()
+      const message = options.logIndex.damage(readAgain)
       if (message === null) {
         readAgain = false
         return null
