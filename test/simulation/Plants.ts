@@ -120,7 +120,7 @@ export const plants: Readonly<Record<string, Plant>> = {
   "database-stays-open": {
     finds: "resources",
     file: "src/layers/sqlite/Database.ts",
-    takes: "return Effect.forEach(order, (scope) => Scope.close(scope, exit), { discard: true })",
-    puts: "return Effect.forEach(order, (scope) => Effect.succeed(scope), { discard: true })"
+    takes: "Effect.forEach(order, (scope) => Scope.close(scope, exit), { discard: true })",
+    puts: "Effect.forEach(order, (scope) => Effect.succeed(scope), { discard: true })"
   }
 }
