@@ -22,6 +22,7 @@ import * as Schedule from "../../src/services/schedule/Schedule.js"
 import { Scheduler } from "../../src/services/schedule/Scheduler.js"
 import { Database, Transaction } from "../../src/services/state/Database.js"
 import { defaults } from "../../src/testing/Settings.js"
+import { ok } from "../../test/layers/schedule/support.js"
 import { measure } from "../world/jobPeers.js"
 import { collect, type Context, type Family, median, quantile, type Row } from "../harness.js"
 
@@ -159,16 +160,6 @@ interface Heard {
   recorded: number
   done: number
 }
-
-const ok = {
-  status: "ok",
-  reason: null,
-  error: null,
-  deliveryError: null,
-  streak: "success",
-  sessionId: null,
-  output: null
-} as const
 
 const wall = (): number => performance.timeOrigin + performance.now()
 

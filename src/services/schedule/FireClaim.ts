@@ -6,8 +6,8 @@ import type { JobNumber, RunStatus } from "./Job.js"
 import { OccurrenceId, type OccurrenceKind } from "./Occurrence.js"
 
 /**
- * So long before its instant an occurrence is claimed and started, so that all is on the disk by then and the run only
- * begins: a thousand at one instant take some 50 ms of it.
+ * So long before its instant an occurrence is claimed, and started within it, so that all is on the disk by then and the
+ * run only begins: a thousand at one instant take some 50 ms of it.
  */
 export const aheadMillis = 100
 

@@ -11,6 +11,7 @@ import { fresh } from "../../../build/fresh.mjs"
 import * as ModelServer from "../../../src/testing/ModelServer.js"
 import * as TelegramServer from "../../../src/testing/TelegramServer.js"
 import * as GatewayProcess from "../kill/GatewayProcess.js"
+import { textOf } from "../support/Spoken.js"
 
 const config = `
 display:
@@ -29,13 +30,6 @@ interface Spoken {
   readonly role: string
   readonly content?: unknown
 }
-
-const textOf = (content: unknown): string =>
-  typeof content === "string"
-    ? content
-    : Array.isArray(content)
-      ? content.map((part: { readonly text?: string }) => part.text ?? "").join("")
-      : ""
 
 const messagesOf = (request: ModelServer.ModelServerRequest): ReadonlyArray<Spoken> =>
   (request.body as { readonly messages: ReadonlyArray<Spoken> }).messages

@@ -14,6 +14,7 @@ import * as Command from "../support/Command.js"
 import * as Gateway from "../support/Gateway.js"
 import * as Loopback from "../support/Loopback.js"
 import * as Attempts from "./Attempts.js"
+import { textOf } from "../support/Spoken.js"
 
 const stranger = 9
 
@@ -42,13 +43,6 @@ const Request = Schema.Struct({
 const Choice = Schema.Struct({
   choices: Schema.Array(Schema.Struct({ message: Schema.Struct({ content: Schema.String }) }))
 })
-
-const textOf = (content: unknown): string =>
-  typeof content === "string"
-    ? content
-    : Array.isArray(content)
-      ? content.map((part: { readonly text?: string }) => part.text ?? "").join("")
-      : ""
 
 /** The gateway's own words before each refusal. */
 const words: { readonly [guard in Attempts.Guard]: RegExp } = {
