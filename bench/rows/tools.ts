@@ -21,14 +21,15 @@ const bare = (cwd: string) =>
     child.once("close", () => resume(Effect.void))
   })
 
+/** A call of a turn that goes on. What does not succeed is quick, and says nothing of what does. */
 const call = (number: number, name: string, args: object) =>
   Effect.flatMap(Toolbox, (toolbox) =>
-    Turn.enter(turn("bench"))(
-      toolbox.run([{ id: `call-${number}`, name, arguments: JSON.stringify(args) }], {
-        advance: () => Effect.void,
-        store: () => Effect.void
-      })
-    )
+    toolbox.run([{ id: `call-${number}`, name, arguments: JSON.stringify(args) }], {
+      advance: () => Effect.void,
+      store: () => Effect.void
+    })
+  ).pipe(
+    Effect.filterOrDieMessage((results) => results.every(({ disposition }) => disposition === "ok"), `${name} failed`)
   )
 
 /** What this process itself computes meanwhile: it says the same on a machine that does other things as well. */
@@ -46,6 +47,9 @@ const timed = <A, E, R>(self: Effect.Effect<A, E, R>) =>
     const from = performance.now()
     return Effect.map(self, () => performance.now() - from)
   })
+
+/** Nobody reads spans in the launched program either. */
+const asLaunched = Layer.setTracerEnabled(false)
 
 const family: Family = {
   title: "Tools: a command beside a bare spawn, a program beside a bare Node",
@@ -117,7 +121,11 @@ const family: Family = {
             target: { words: "shown", met: null }
           }
         ]
-      }).pipe(Effect.provide(Layer.provideMerge(gateway, NodeContext.layer)), Effect.scoped)
+      }).pipe(
+        Turn.enter(turn("bench")),
+        Effect.provide(Layer.mergeAll(Layer.provideMerge(gateway, NodeContext.layer), asLaunched)),
+        Effect.scoped
+      )
     )
   }
 }

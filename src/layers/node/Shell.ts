@@ -22,7 +22,9 @@ const timeoutGraceMillis = 1_500
 const killLimitMillis = 3_000
 
 const drain = (child: Child.Child): Effect.Effect<boolean> =>
-  Draining.drain({ total: () => child.output.total, closed: child.closed })
+  Effect.suspend(() =>
+    child.hasClosed() ? Effect.succeed(true) : Draining.drain({ total: () => child.output.total, closed: child.closed })
+  )
 
 const endTree = (child: Child.Child, token: string, graceMillis: number): Effect.Effect<void> =>
   ProcessTree.endOrWarn(
@@ -90,6 +92,7 @@ const make = Effect.gen(function* () {
         ),
         (child) =>
           Effect.gen(function* () {
+            yield* pipes.prepare
             const ended = yield* Effect.timeoutOption(child.ended, command.timeoutMillis)
             if (Option.isNone(ended)) {
               yield* endTree(child, token, timeoutGraceMillis)

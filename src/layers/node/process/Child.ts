@@ -25,6 +25,7 @@ export interface Child {
   readonly ended: Effect.Effect<Ended>
   /** Waits until nobody can write to the pipe any more. */
   readonly closed: Effect.Effect<void>
+  readonly hasClosed: () => boolean
   /** Stops reading. */
   readonly release: Effect.Effect<void>
 }
@@ -113,6 +114,7 @@ export const start = (options: {
             hasEnded: () => ended.value !== null,
             ended: ended.get,
             closed: closed.get,
+            hasClosed: () => closed.value !== null,
             release: Effect.sync(() => {
               started.output.destroy()
               started.child.unref()

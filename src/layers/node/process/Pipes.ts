@@ -18,12 +18,14 @@ export interface Pipe {
 export interface Pipes {
   /** A pipe that nobody else can name; null where there are none, and a socket must do. */
   readonly take: Effect.Effect<Pipe | null>
+  /** Opens the next one ahead, for when there is nothing else to do. */
+  readonly prepare: Effect.Effect<void>
 }
 
 /** One `mkfifo` makes as many as this many commands need: it costs as much as a command. */
 const batch = 256
 
-const none: Pipes = { take: Effect.succeed(null) }
+const none: Pipes = { take: Effect.succeed(null), prepare: Effect.void }
 
 const makeNamed = (files: ReadonlyArray<string>): Effect.Effect<void, Error> =>
   Effect.async((resume) => {
@@ -31,6 +33,8 @@ const makeNamed = (files: ReadonlyArray<string>): Effect.Effect<void, Error> =>
       resume(error === null ? Effect.void : Effect.fail(error))
     )
   })
+
+const closeBoth = ({ read, write }: Pipe): void => [read, write].forEach((end) => closeSync(end))
 
 /** Opened for reading first, so that neither end waits for the other; then its name goes. Each step takes microseconds. */
 const openNamed = (file: string): Effect.Effect<Pipe, Error> =>
@@ -53,13 +57,17 @@ const openNamed = (file: string): Effect.Effect<Pipe, Error> =>
 
 const makeLinux = Effect.gen(function* () {
   const made: Array<string> = []
+  let ready: Pipe | null = null
   const lock = yield* Effect.makeSemaphore(1)
   let place: string | null = null
   let count = 0
   yield* Effect.addFinalizer(() =>
-    place === null
-      ? Effect.void
-      : Effect.ignoreLogged(Effect.tryPromise(() => rm(place ?? "", { recursive: true, force: true })))
+    Effect.suspend(() => {
+      if (ready !== null) closeBoth(ready)
+      return place === null
+        ? Effect.void
+        : Effect.ignoreLogged(Effect.tryPromise(() => rm(place ?? "", { recursive: true, force: true })))
+    })
   )
 
   const refill = Effect.gen(function* () {
@@ -70,21 +78,37 @@ const makeLinux = Effect.gen(function* () {
     made.push(...files)
   })
 
+  const open = lock
+    .withPermits(1)(
+      Effect.gen(function* () {
+        if (made.length === 0) yield* refill
+        return made.pop()
+      })
+    )
+    .pipe(
+      Effect.flatMap((file) => (file === undefined ? Effect.succeed(null) : openNamed(file))),
+      Effect.catchAll((error) =>
+        Effect.as(Effect.logWarning("no pipe could be made, a command gets a socket for its output", error), null)
+      ),
+      Effect.uninterruptible
+    )
+
   return {
-    take: lock
-      .withPermits(1)(
-        Effect.gen(function* () {
-          if (made.length === 0) yield* refill
-          return made.pop()
-        })
-      )
-      .pipe(
-        Effect.flatMap((file) => (file === undefined ? Effect.succeed(null) : openNamed(file))),
-        Effect.catchAll((error) =>
-          Effect.as(Effect.logWarning("no pipe could be made, a command gets a socket for its output", error), null)
-        ),
-        Effect.uninterruptible
-      )
+    take: Effect.suspend(() => {
+      const pipe = ready
+      ready = null
+      return pipe === null ? open : Effect.succeed(pipe)
+    }),
+    prepare: Effect.suspend(() => {
+      const file = ready === null ? made.pop() : undefined
+      return file === undefined
+        ? Effect.void
+        : Effect.ignore(
+            Effect.map(openNamed(file), (pipe) => {
+              ready = pipe
+            })
+          )
+    })
   } satisfies Pipes
 })
 
