@@ -1,5 +1,6 @@
 /** The desk of this home: its gateway's when one answers, else one of its own on the database. */
-import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+// The fetch of Node takes longer to load than all else of a short command.
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { Effect, Layer } from "effect"
 import * as RemoteDesk from "../../layers/http/RemoteDesk.js"
 import { Invocation } from "./invocation.js"
@@ -11,7 +12,7 @@ export const desk = Layer.unwrapEffect(
     if (gateway === null) return (yield* Effect.promise(() => import("./direct.js"))).direct
     const { environment } = yield* Invocation
     return RemoteDesk.layer({ url: gateway.address.url, key: gateway.key, environment }).pipe(
-      Layer.provide(FetchHttpClient.layer)
+      Layer.provide(NodeHttpClient.layer)
     )
   })
 )

@@ -1,5 +1,5 @@
 import * as FileSystem from "@effect/platform/FileSystem"
-import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import { Effect, Layer, Schema } from "effect"
@@ -83,7 +83,7 @@ const rotate = Command.make(
       yield* answer(Rotated, { file, restarted: true, url }, () => [
         `The gateway is back at ${url} with the new key of ${file}. The page asks for it.`
       ])
-    }).pipe(Effect.provide(FetchHttpClient.layer))
+    }).pipe(Effect.provide(NodeHttpClient.layer))
 ).pipe(Command.withDescription("Makes a new key of the API; the old one, and the page's cookies, are good no more."))
 
 export const command = Command.make("key").pipe(

@@ -1,5 +1,5 @@
 /** The gateway as a service of this machine's user: `gateway install`, `uninstall` and `restart`. */
-import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { Clock, Effect, Schema } from "effect"
 import process from "node:process"
 import { fileURLToPath } from "node:url"
@@ -82,7 +82,7 @@ export const restart = Effect.gen(function* () {
       `the gateway of ${home} has ended with code 75, and nobody has started it again: \`hermes gateway run\` does`
     )
   yield* answer(Restarted, { restarted: true, url: came }, () => [`The gateway is back at ${came}.`])
-}).pipe(Effect.provide(FetchHttpClient.layer))
+}).pipe(Effect.provide(NodeHttpClient.layer))
 
 /** The address of the gateway that came after; null when the one before is gone and none came. */
 export const comeback = (startedAt: number) =>
