@@ -107,6 +107,8 @@ export const judge = (source: string, around: Around): Judged => {
   const touched = new Map<string, Paths.PathUse>()
   const commands: Array<string> = []
   const runs = new Set<string>()
+  const listed: Array<Paths.PathUse> = []
+  let readsUnnamed = false
   const written = new Set<string>()
   const clean = source.replace(unseen, "")
   if (source.length > maxLength)
@@ -115,6 +117,7 @@ export const judge = (source: string, around: Around): Judged => {
     found.push({ verdict: "ask", rule: "invisible", text: "has characters that cannot be seen", command: null })
   unseen.lastIndex = 0
   let outer = ""
+  const add = (use: Paths.PathUse): void => void touched.set(`${use.access} ${use.descends} ${use.raw}`, use)
   const interpreter = new Interpreter({
     parse: around.parse,
     home: around.homes.person,
@@ -134,7 +137,9 @@ export const judge = (source: string, around: Around): Judged => {
         const file = resolve(word)
         if (file !== null && Marked.isKnown(file)) runs.add(file)
       }
-      const { findings: unclear, uses } = Paths.of(invocation, around.homes, clean)
+      const touches = Paths.of(invocation, around.homes, clean)
+      listed.push(...Paths.listed(touches, invocation))
+      readsUnnamed ||= Paths.readsUnnamed(invocation)
       const asked = isQuery(invocation) ? [] : [...Files.named(invocation), ...System.named(invocation)]
       const findings = [
         ...Hardline.rules(invocation, around.homes),
@@ -154,8 +159,8 @@ export const judge = (source: string, around: Around): Judged => {
           : [])
       ]
       for (const finding of findings) found.push({ ...finding, command })
-      for (const finding of unclear) found.push({ ...finding, command: null })
-      for (const use of uses) touched.set(`${use.access} ${use.descends} ${use.raw}`, use)
+      for (const finding of touches.findings) found.push({ ...finding, command: null })
+      for (const use of touches.uses) add(use)
       for (const file of makes(invocation)) if (Marked.isKnown(file)) written.add(resolve(file) ?? file)
     }
   })
@@ -163,6 +168,7 @@ export const judge = (source: string, around: Around): Judged => {
     interpreter.text(clean)
     if (found.some(({ rule }) => rule === "unparsable")) hardly(clean, around, found)
   }
+  if (readsUnnamed) listed.forEach(add)
   let followed = 0
   for (const use of touched.values()) {
     const follows = ++followed <= fewFiles || !around.late()

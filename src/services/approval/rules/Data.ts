@@ -261,6 +261,8 @@ export const cloud: Rule = (invocation) =>
 /** Variables that make programs run or load something else. */
 const startsCode =
   /^(LD_PRELOAD|LD_LIBRARY_PATH|LD_AUDIT|DYLD_\w+|BASH_ENV|ENV|PROMPT_COMMAND|PS4|SHELLOPTS|BASHOPTS|PYTHONSTARTUP|PYTHONPATH|PYTHONHOME|PYTHONINSPECT|PERL5OPT|PERL5LIB|PERL5DB|RUBYOPT|RUBYLIB|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|GIT_SSH|GIT_SSH_COMMAND|GIT_EXTERNAL_DIFF|GIT_PROXY_COMMAND|GIT_ASKPASS|SSH_ASKPASS|GIT_CONFIG\w*|GIT_EXEC_PATH|GIT_TEMPLATE_DIR|LESSOPEN|LESSCLOSE|BROWSER|GCONV_PATH|NODE_PATH|npm_config_\w*script\w*|BASH_FUNC_\w+%?%?)$/
+/** Where programs look for their own settings: git, shells and editors start what stands there. */
+const settingsHome = /^(?:HOME|XDG_CONFIG_HOME|ZDOTDIR|VIMINIT)$/
 const startsProgram =
   /^(PAGER|GIT_PAGER|MANPAGER|EDITOR|VISUAL|GIT_EDITOR|GIT_SEQUENCE_EDITOR|SYSTEMD_PAGER|FCEDIT|SUDO_EDITOR|SHELL)$/
 const knownPrograms =
@@ -287,6 +289,10 @@ export const environment: Rule = (invocation) => {
         : asks("environment", `\`${name}\` makes git use settings that may start a command`)
     if (/^GIT_TRACE/.test(name) && /[/\ue000-\uf8ff]/.test(value))
       return asks("environment", `\`${name}\` makes git write into a file`)
+    if (settingsHome.test(name))
+      return Marked.hasUnknown(value)
+        ? none
+        : asks("environment", `\`${name}\` makes programs read other settings, which may start a command`)
     if (startsCode.test(name)) return asks("environment", `\`${name}\` makes programs run other code`)
     return startsProgram.test(name) && !knownPrograms.test(text) && !Marked.hasUnknown(value)
       ? asks("environment", `\`${name}\` makes programs start another`)

@@ -91,6 +91,16 @@ const collected = (invocation: Invocation, source: string): ReadonlyArray<Findin
     : none
 }
 
+/** Does it read files that the line does not name? */
+export const readsUnnamed = ({ args, moreOperands, name }: Invocation): boolean =>
+  readers.test(name) && (moreOperands || args.some(({ text }) => text === Marked.unknown))
+
+/** Places whose files a command lists, as if it read them all: in a line that reads files which it does not name, it may. */
+export const listed = ({ uses }: Touched, invocation: Invocation): ReadonlyArray<PathUse> =>
+  Touches.lists(invocation)
+    ? uses.filter(({ access }) => access === "name").map((use) => ({ ...use, access: "read", descends: true }))
+    : []
+
 /** The files of a command: those that are known, and what is found about those that are not. */
 export const of = (invocation: Invocation, homes: Homes, source: string): Touched => {
   const uses: Array<PathUse> = []

@@ -57,6 +57,12 @@ const gitMessage = [
   "n"
 ]
 
+/** Does it name the files of a folder and of the folders in it, or hidden ones? */
+export const lists = (invocation: Invocation): boolean =>
+  /^(?:g?find|fd|fdfind|tree|du)$/.test(invocation.name) ||
+  (/^(?:ls|dir|exa|eza|lsd)$/.test(invocation.name) &&
+    has(optionsOf(textsOf(invocation)), "a", "A", "R", "all", "almost-all", "recursive", "tree"))
+
 const touch =
   (access: Access, descends = false) =>
   (text: string): Touch => ({ text, access, descends })
@@ -236,6 +242,10 @@ const named = (invocation: Invocation): ReadonlyArray<Touch> => {
   if (name === "git") return git(invocation)
   if (name === "find" || name === "gfind") return finds(invocation)
   if (name === "curl" || name === "wget") return [...all, ...downloads(invocation)]
+  if (name === "logger")
+    return optionsOf(texts, ["f", "file"]).given.flatMap(([option, value]) =>
+      (option === "f" || option === "file") && value !== null ? [touch("read")(value)] : []
+    )
   if (talks.has(name)) return none_
   if (name === "dd")
     return texts.map((text) => touch(text.startsWith("of=") ? "write" : "read")(text.slice(text.indexOf("=") + 1)))
