@@ -98,14 +98,12 @@ const make = Effect.gen(function* () {
 
   /** What was said before this turn. Where it cannot be read nothing is begun (gateway.md 3.6). */
   const begun = (sessionId: SessionId) =>
-    transcript
-      .load(sessionId)
-      .pipe(
-        Effect.catchTags({
-          StateCorrupt: ({ detail }) => new HistoryUnreadable({ detail }),
-          StateRowUnreadable: ({ detail }) => new HistoryUnreadable({ detail })
-        })
-      )
+    transcript.load(sessionId).pipe(
+      Effect.catchTags({
+        StateCorrupt: ({ detail }) => new HistoryUnreadable({ detail }),
+        StateRowUnreadable: ({ detail }) => new HistoryUnreadable({ detail })
+      })
+    )
 
   const persistenceFailed = <A, E extends { readonly message: string }>(self: Effect.Effect<A, E>) =>
     Effect.mapError(self, (error) => new PersistenceFailed({ detail: error.message }))
@@ -219,7 +217,7 @@ const make = Effect.gen(function* () {
 
     /** One call of the model; what it had said so far is stored when the turn is interrupted in the middle. */
     const speak = (ask: ModelRequest): Effect.Effect<Spoken, ModelError> =>
-      Effect.gen(function* () {
+      Effect.suspend(() => {
         modelCalls += 1
         let spoken = silence
         const hear: Hear = (part) => {
@@ -245,7 +243,7 @@ const make = Effect.gen(function* () {
               return Effect.void
           }
         }
-        yield* model.speak(ask, hear).pipe(
+        return model.speak(ask, hear).pipe(
           Effect.tapError(() => Effect.sync(() => (brokeOff = spoken.text !== "" || spoken.toolCalls.length > 0))),
           Effect.onInterrupt(() =>
             spoken.text === ""
@@ -261,12 +259,14 @@ const make = Effect.gen(function* () {
                     }
                   ])
                 )
-          )
+          ),
+          Effect.map(() => {
+            count(spoken)
+            if (spoken.backend !== null && !sameBackend(spoken.backend, route.primary))
+              spokenBy = `${spoken.backend.provider}/${spoken.backend.model}`
+            return uniqueCalls(spoken, rows, turn.id)
+          })
         )
-        count(spoken)
-        if (spoken.backend !== null && !sameBackend(spoken.backend, route.primary))
-          spokenBy = `${spoken.backend.provider}/${spoken.backend.model}`
-        return uniqueCalls(spoken, rows, turn.id)
       })
 
     const segment = Effect.zipRight(
@@ -306,24 +306,23 @@ const make = Effect.gen(function* () {
     }
 
     /** After a restart: calls that had not begun go on, one that had is never run again (decision 25). */
-    const settleDeadCalls = Effect.gen(function* () {
-      const pending = History.unanswered(rows, turn.id)
-      if (pending.length === 0) return
-      const states = new Map((yield* calls.ofTurn(turn.id)).map((call) => [call.callId, call.state]))
-      const dead = pending.filter((call) => states.get(call.id) === "started")
-      for (const call of dead)
-        yield* storeResult(
-          {
-            callId: call.id,
-            tool: call.name,
-            disposition: "unknown",
-            text: "The gateway stopped while this call was running. Its outcome is unknown: check before you repeat it."
-          },
-          false
-        )
-      const alive = pending.filter((call) => states.get(call.id) !== "started")
-      if (alive.length > 0) yield* act(alive)
-    })
+    const settleDeadCalls = (pending: ReadonlyArray<ToolCallPart>) =>
+      Effect.gen(function* () {
+        const states = new Map((yield* calls.ofTurn(turn.id)).map((call) => [call.callId, call.state]))
+        const dead = pending.filter((call) => states.get(call.id) === "started")
+        for (const call of dead)
+          yield* storeResult(
+            {
+              callId: call.id,
+              tool: call.name,
+              disposition: "unknown",
+              text: "The gateway stopped while this call was running. Its outcome is unknown: check before you repeat it."
+            },
+            false
+          )
+        const alive = pending.filter((call) => states.get(call.id) !== "started")
+        if (alive.length > 0) yield* act(alive)
+      })
 
     const end = (text: string, exit: AgentExit): AgentAnswer => ({
       text,
@@ -332,13 +331,11 @@ const make = Effect.gen(function* () {
       modelCalls,
       acted,
       spokenBy,
-      bookkeeping: Effect.gen(function* () {
-        if (!pinned) yield* pin
-        yield* book(task, turn, used)
-      })
+      bookkeeping: Effect.suspend(() => Effect.zipRight(pinned ? Effect.void : pin, book(task, turn, used)))
     })
 
-    yield* settleDeadCalls
+    const unanswered = History.unanswered(rows, turn.id)
+    if (unanswered.length > 0) yield* settleDeadCalls(unanswered)
 
     const known = new Set(offered.map((tool) => tool.name))
     let emptyAnswers = 0
@@ -375,8 +372,7 @@ const make = Effect.gen(function* () {
       const spoken = attempt.right
 
       if (spoken.toolCalls.length === 0) {
-        if (!isBlank(spoken.text))
-          return end(spoken.text, spoken.finishReason === "length" ? "truncated" : "answered")
+        if (!isBlank(spoken.text)) return end(spoken.text, spoken.finishReason === "length" ? "truncated" : "answered")
         if (emptyAnswers++ < maxEmptyRetries) continue
         if (!passed && (yield* model.pass)) {
           passed = true

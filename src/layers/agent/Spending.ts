@@ -28,15 +28,14 @@ export const layer: Layer.Layer<Spending, never, Settings | Usage> = Layer.effec
           : [{ name, limit, used: spent, reached: spent >= limit, liftsAt: Schedule.next(midnight, now) ?? now }]
       )
 
-    const daily = (open: ReadonlyArray<Spent>) =>
-      Effect.gen(function* () {
-        if (limits.dailyUsd === null && limits.dailyTokens === null) return []
-        const { costUsd, tokens } = yield* used(null, open)
-        return [
-          ...(yield* limitOf("limits.daily_usd", limits.dailyUsd, costUsd)),
-          ...(yield* limitOf("limits.daily_tokens", limits.dailyTokens, tokens))
-        ]
-      })
+    const daily = Effect.fnUntraced(function* (open: ReadonlyArray<Spent>) {
+      if (limits.dailyUsd === null && limits.dailyTokens === null) return []
+      const { costUsd, tokens } = yield* used(null, open)
+      return [
+        ...(yield* limitOf("limits.daily_usd", limits.dailyUsd, costUsd)),
+        ...(yield* limitOf("limits.daily_tokens", limits.dailyTokens, tokens))
+      ]
+    })
 
     const ofJob = (job: string | null, open: ReadonlyArray<Spent>) =>
       job === null || limits.perJobUsd === null

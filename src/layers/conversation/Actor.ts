@@ -143,43 +143,42 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         }
       })
 
-    const start = (
+    const start = Effect.fnUntraced(function* (
       entry: InboxEntry,
       { close, session, turn }: Omit<TurnOpening.Opened, "_tag">,
       beginning: Beginning
-    ) =>
-      Effect.gen(function* () {
-        const startedAt = yield* Clock.currentTimeMillis
-        const steering: Array<InboxEntry> = []
-        const cause: { value: InterruptCause } = { value: "message" }
-        const body = services.turnRun.run({
-          entry,
-          session,
-          beginning,
-          takeSteer: takeSteer(steering),
-          interruptCause: Effect.sync(() => cause.value),
-          spoken: Effect.sync(() => {
-            if (running?.turnId === turn.id) running.spoken = true
-          })
+    ) {
+      const startedAt = yield* Clock.currentTimeMillis
+      const steering: Array<InboxEntry> = []
+      const cause: { value: InterruptCause } = { value: "message" }
+      const body = services.turnRun.run({
+        entry,
+        session,
+        beginning,
+        takeSteer: takeSteer(steering),
+        interruptCause: Effect.sync(() => cause.value),
+        spoken: Effect.sync(() => {
+          if (running?.turnId === turn.id) running.spoken = true
         })
-        const fiber = yield* Turn.forkCertain(
-          Turn.cleared(AdmissionTurn.enter(turn)(body)).pipe(
-            Effect.ensuring(Effect.zipRight(close, Queue.offer(mailbox, { _tag: "Ended", turnId: turn.id })))
-          )
-        ).pipe(Effect.provideService(Scope.Scope, services.scope))
-        running = {
-          turnId: turn.id,
-          sessionId: session.id,
-          entry,
-          fiber,
-          startedAt,
-          steering,
-          cause,
-          stopping: false,
-          said: LongTurn.nothingSaid,
-          spoken: false
-        }
       })
+      const fiber = yield* Turn.forkCertain(
+        Turn.cleared(AdmissionTurn.enter(turn)(body)).pipe(
+          Effect.ensuring(Effect.zipRight(close, Queue.offer(mailbox, { _tag: "Ended", turnId: turn.id })))
+        )
+      ).pipe(Effect.provideService(Scope.Scope, services.scope))
+      running = {
+        turnId: turn.id,
+        sessionId: session.id,
+        entry,
+        fiber,
+        startedAt,
+        steering,
+        cause,
+        stopping: false,
+        said: LongTurn.nothingSaid,
+        spoken: false
+      }
+    })
 
     const begin = (entry: InboxEntry): Effect.Effect<void, StateError> =>
       Effect.gen(function* () {
@@ -208,17 +207,19 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
     const isAtRest = (): boolean =>
       running === null && shutdown === null && pending.length + held.length + deferred.length === 0
 
-    /** Stores a message: with the beginning of its turn where it has one now, else by itself. */
-    const store = (message: InboxMessage) => {
-      const alone = Effect.map(inbox.accept(message.key, message.event, message.arrival), (entry) =>
+    const storeAlone = (message: InboxMessage) =>
+      Effect.map(inbox.accept(message.key, message.event, message.arrival), (entry) =>
         entry === null ? null : { entry, begin: null }
       )
-      return Effect.gen(function* () {
-        if (!isAtRest() || (yield* services.pause.current) !== null) return yield* alone
+
+    /** Stores a message: with the beginning of its turn where it has one now, else by itself. */
+    const store = Effect.fnUntraced(
+      function* (message: InboxMessage) {
+        if (!isAtRest() || (yield* services.pause.current) !== null) return yield* storeAlone(message)
         // A copy of a message that was here already renews nothing.
-        if ((yield* Renewal.due(services, key, message.event)) !== null) return yield* alone
+        if ((yield* Renewal.due(services, key, message.event)) !== null) return yield* storeAlone(message)
         const opening = yield* TurnOpening.open(services, message)
-        if (opening._tag !== "Opened") return yield* alone
+        if (opening._tag !== "Opened") return yield* storeAlone(message)
         const written = yield* Effect.onError(
           services.turnRun.accept(message, opening.session, opening.turn),
           () => opening.close
@@ -226,11 +227,10 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         if (written === null) return yield* Effect.as(opening.close, null)
         const { beginning, entry } = written
         return { entry, begin: start(entry, opening, beginning) }
-      }).pipe(
-        // Damage among the rows of turns is for the turn to tell of: the event may still be kept.
-        Effect.catchTag("StateCorrupt", () => alone)
-      )
-    }
+      },
+      // Damage among the rows of turns is for the turn to tell of: the event may still be kept.
+      (stored, message) => Effect.catchTag(stored, "StateCorrupt", () => storeAlone(message))
+    )
 
     const onArrived = ({ message, stored }: Extract<Mail, { readonly _tag: "Arrived" }>) =>
       store(message).pipe(
@@ -434,17 +434,16 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         yield* start(entry, { session, turn, close: opened.right }, { _tag: "Resumed" })
       })
 
-    const onEnded = (turnId: string) =>
-      Effect.gen(function* () {
-        const run = running
-        if (run === null || run.turnId !== turnId) return
-        running = null
-        // A steering text that came too late becomes a turn of its own, answered at its own message (gateway.md 1.10).
-        if (run.cause.value !== "shutdown") run.steering.splice(0).forEach(waitInOrder)
-        if (shutdown !== null) yield* Deferred.succeed(shutdown, undefined)
-        yield* next
-        for (const entry of deferred.splice(0)) yield* onEvent(entry, true)
-      })
+    const onEnded = Effect.fnUntraced(function* (turnId: string) {
+      const run = running
+      if (run === null || run.turnId !== turnId) return
+      running = null
+      // A steering text that came too late becomes a turn of its own, answered at its own message (gateway.md 1.10).
+      if (run.cause.value !== "shutdown") run.steering.splice(0).forEach(waitInOrder)
+      if (shutdown !== null) yield* Deferred.succeed(shutdown, undefined)
+      yield* next
+      for (const entry of deferred.splice(0)) yield* onEvent(entry, true)
+    })
 
     const attend = (run: Running, now: number) =>
       Effect.flatMap(LongTurnWatch.look({ ...services, tellOf }, key, run, now), (over) =>
@@ -488,12 +487,14 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
       }
     }
 
-    const step = Effect.flatMap(Queue.take(mailbox), (mail) =>
-      Effect.gen(function* () {
-        handling = true
-        if (mail._tag !== "Sweep") lastActive = yield* Clock.currentTimeMillis
-        yield* handle(mail)
-      }).pipe(
+    const step = Effect.flatMap(
+      Queue.take(mailbox),
+      Effect.fnUntraced(
+        function* (mail) {
+          handling = true
+          if (mail._tag !== "Sweep") lastActive = yield* Clock.currentTimeMillis
+          yield* handle(mail)
+        },
         Effect.catchAllCause((cause) =>
           Cause.isInterruptedOnly(cause)
             ? Effect.interrupt

@@ -103,55 +103,55 @@ const make = Effect.gen(function* () {
       )
     )
 
-  const admit = (event: InboundEvent, arrival: Arrival): Effect.Effect<Receipt, StateError> =>
-    Effect.gen(function* () {
-      const drained = yield* drain.draining
-      const draining = drained === null ? "go on" : whileDraining(event)
-      if (drained !== null && draining === "refuse") return yield* refuse(event, Notice.drainRefused(drained))
-      const paused = yield* pause.current
-      // Kept for later only where it can be answered later.
-      if (
-        paused !== null &&
-        addressOf(event.source, null) === null &&
-        SlashCommand.parse(event.text)._tag !== "Command"
-      )
-        return yield* refuse(event, Notice.pauseRefused(paused))
-      const key = sessionKey(event.source, settings.conversation)
-      if (!(yield* conversations.reserve(key)))
-        return yield* refuse(event, Notice.busyFull({ waiting: settings.conversation.queueCap }))
-      const message: InboxMessage = {
-        key,
-        event,
-        arrival: {
-          asyncDelivery: arrival.asyncDelivery,
-          marker: arrival.marker,
-          unattended: arrival.unattended,
-          workingDirectory: arrival.workingDirectory
-        }
+  const admit = Effect.fnUntraced(function* (
+    event: InboundEvent,
+    arrival: Arrival
+  ): Effect.fn.Return<Receipt, StateError> {
+    const drained = yield* drain.draining
+    const draining = drained === null ? "go on" : whileDraining(event)
+    if (drained !== null && draining === "refuse") return yield* refuse(event, Notice.drainRefused(drained))
+    const paused = yield* pause.current
+    // Kept for later only where it can be answered later.
+    if (paused !== null && addressOf(event.source, null) === null && SlashCommand.parse(event.text)._tag !== "Command")
+      return yield* refuse(event, Notice.pauseRefused(paused))
+    const key = sessionKey(event.source, settings.conversation)
+    if (!(yield* conversations.reserve(key)))
+      return yield* refuse(event, Notice.busyFull({ waiting: settings.conversation.queueCap }))
+    const message: InboxMessage = {
+      key,
+      event,
+      arrival: {
+        asyncDelivery: arrival.asyncDelivery,
+        marker: arrival.marker,
+        unattended: arrival.unattended,
+        workingDirectory: arrival.workingDirectory
       }
-      const entry = yield* drained !== null && draining === "keep"
-        ? keep(message, drained)
-        : conversations.accept(message)
-      if (entry === null) return { _tag: "Duplicate" }
-      if (event.source.chatType === "dm" && event.internal === null) yield* hintAtHome(event, entry)
-      return { _tag: "Accepted", eventId: entry.id, sessionKey: key }
-    })
+    }
+    const entry = yield* drained !== null && draining === "keep"
+      ? keep(message, drained)
+      : conversations.accept(message)
+    if (entry === null) return { _tag: "Duplicate" }
+    if (event.source.chatType === "dm" && event.internal === null) yield* hintAtHome(event, entry)
+    return { _tag: "Accepted", eventId: entry.id, sessionKey: key }
+  })
 
   /** Once a platform: whoever writes on it first hears that nothing has a place to go that nobody asked for. */
-  const hintAtHome = ({ source }: InboundEvent, { id, key }: InboxEntry): Effect.Effect<void> =>
-    Effect.gen(function* () {
-      const { platform } = source
-      const address = addressOf(source, null)
-      const adapter = yield* adapters.get(platform)
-      if (address === null || platform === "web" || adapter === null) return
-      const needed = Effect.map(homes.get(platform), (home) => home === null)
-      yield* notifier.hint(
-        { sessionKey: key, address, about: id },
-        `home.${platform}`,
-        Notice.homeMissing({ platform }),
-        needed
-      )
-    })
+  const hintAtHome = Effect.fnUntraced(function* (
+    { source }: InboundEvent,
+    { id, key }: InboxEntry
+  ): Effect.fn.Return<void> {
+    const { platform } = source
+    const address = addressOf(source, null)
+    const adapter = yield* adapters.get(platform)
+    if (address === null || platform === "web" || adapter === null) return
+    const needed = Effect.map(homes.get(platform), (home) => home === null)
+    yield* notifier.hint(
+      { sessionKey: key, address, about: id },
+      `home.${platform}`,
+      Notice.homeMissing({ platform }),
+      needed
+    )
+  })
 
   /** Only what somebody sends who may talk here is fetched: nobody else fills the disk. */
   const withFiles = (event: InboundEvent, { attachments }: Arrival): Effect.Effect<InboundEvent> =>
@@ -167,18 +167,20 @@ const make = Effect.gen(function* () {
             })
         )
 
-  const accept = (event: InboundEvent, arrival: Arrival): Effect.Effect<Receipt, StateError> =>
-    Effect.gen(function* () {
-      const verdict = yield* authorization.decide(event.source, arrival.authorizedUpstream)
-      switch (verdict._tag) {
-        case "Allowed":
-          return yield* admit(yield* withFiles(event, arrival), arrival)
-        case "Pair":
-          return yield* offerPairing(event)
-        case "Ignored":
-          return { _tag: "Ignored", rule: verdict.rule }
-      }
-    })
+  const accept = Effect.fnUntraced(function* (
+    event: InboundEvent,
+    arrival: Arrival
+  ): Effect.fn.Return<Receipt, StateError> {
+    const verdict = yield* authorization.decide(event.source, arrival.authorizedUpstream)
+    switch (verdict._tag) {
+      case "Allowed":
+        return yield* admit(yield* withFiles(event, arrival), arrival)
+      case "Pair":
+        return yield* offerPairing(event)
+      case "Ignored":
+        return { _tag: "Ignored", rule: verdict.rule }
+    }
+  })
 
   /** `approve:<id>`, `approve-session:<id>`, `approve-always:<id>` or `deny:<id>`; only the conversation that was asked may answer. */
   const press = (event: InboundEvent, arrival: Arrival, value: string): Effect.Effect<Receipt, StateError> =>

@@ -20,19 +20,18 @@ export interface RenewalServices {
  * Why the conversation `key` is to begin anew before this event is answered; null while it goes on, as it does for what nobody
  * said, for an event that names its session, and where helpers or commands still work.
  */
-export const due = (
+export const due = Effect.fnUntraced(function* (
   { delegation, processes, sessions, settings }: RenewalServices,
   key: SessionKey,
   event: InboundEvent
-): Effect.Effect<string | null, StateError> =>
-  Effect.gen(function* () {
-    const { reset } = settings.conversation
-    if (reset.mode === "none" || event.internal !== null || event.sessionId !== null) return null
-    const session = yield* sessions.peek(key)
-    if (session === null || session.suspended || session.messageCount === 0) return null
-    const now = yield* Clock.currentTimeMillis
-    const reason = ResetRules.reason(reset, session.lastActivityAt, now, settings.timezone)
-    if (reason === null || (yield* processes.running(key)) > 0) return null
-    const delegates = yield* delegation.running
-    return delegates.some(({ sessionKey }) => sessionKey === key) ? null : reason
-  })
+): Effect.fn.Return<string | null, StateError> {
+  const { reset } = settings.conversation
+  if (reset.mode === "none" || event.internal !== null || event.sessionId !== null) return null
+  const session = yield* sessions.peek(key)
+  if (session === null || session.suspended || session.messageCount === 0) return null
+  const now = yield* Clock.currentTimeMillis
+  const reason = ResetRules.reason(reset, session.lastActivityAt, now, settings.timezone)
+  if (reason === null || (yield* processes.running(key)) > 0) return null
+  const delegates = yield* delegation.running
+  return delegates.some(({ sessionKey }) => sessionKey === key) ? null : reason
+})

@@ -34,40 +34,38 @@ export type Opening =
   | { readonly _tag: "Draining" }
 
 /** The session that an event names, else its conversation's, which is made where there is none. */
-export const sessionOf = (
+export const sessionOf = Effect.fnUntraced(function* (
   sessions: typeof SessionStore.Service,
   { event, key }: InboxMessage
-): Effect.Effect<Session, StateError> =>
-  Effect.gen(function* () {
-    if (event.sessionId !== null) {
-      const named = yield* sessions.get(event.sessionId)
-      if (named !== null) return named
-    }
-    return yield* sessions.resolve(key, event.source)
-  })
+): Effect.fn.Return<Session, StateError> {
+  if (event.sessionId !== null) {
+    const named = yield* sessions.get(event.sessionId)
+    if (named !== null) return named
+  }
+  return yield* sessions.resolve(key, event.source)
+})
 
-export const open = (
+export const open = Effect.fnUntraced(function* (
   { drain, ids, sessions, spending }: OpeningServices,
   message: InboxMessage
-): Effect.Effect<Opening, StateError> =>
-  Effect.gen(function* () {
-    const { arrival, event, key } = message
-    const session = yield* sessionOf(sessions, message)
-    if (session.suspended) return { _tag: "Refused", because: "suspended", notice: Notice.sessionSuspended() }
-    const limit = yield* spending.reached(null, [])
-    if (limit !== null)
-      return { _tag: "Refused", because: "limited", notice: Notice.limitReached({ words: spending.words(limit) }) }
-    const id = Turn.TurnId.make(yield* ids.next("turn"))
-    const turn = AdmissionTurn.of({
-      id,
-      event,
-      arrival,
-      sessionId: session.id,
-      sessionKey: key,
-      anchor: event.messageId
-    })
-    return yield* Effect.match(drain.open("turn", key), {
-      onFailure: (): Opening => ({ _tag: "Draining" }),
-      onSuccess: (close): Opening => ({ _tag: "Opened", session, turn, close })
-    })
+): Effect.fn.Return<Opening, StateError> {
+  const { arrival, event, key } = message
+  const session = yield* sessionOf(sessions, message)
+  if (session.suspended) return { _tag: "Refused", because: "suspended", notice: Notice.sessionSuspended() }
+  const limit = yield* spending.reached(null, [])
+  if (limit !== null)
+    return { _tag: "Refused", because: "limited", notice: Notice.limitReached({ words: spending.words(limit) }) }
+  const id = Turn.TurnId.make(yield* ids.next("turn"))
+  const turn = AdmissionTurn.of({
+    id,
+    event,
+    arrival,
+    sessionId: session.id,
+    sessionKey: key,
+    anchor: event.messageId
   })
+  return yield* Effect.match(drain.open("turn", key), {
+    onFailure: (): Opening => ({ _tag: "Draining" }),
+    onSuccess: (close): Opening => ({ _tag: "Opened", session, turn, close })
+  })
+})

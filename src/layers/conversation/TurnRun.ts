@@ -40,6 +40,24 @@ interface Said {
   readonly text: string
 }
 
+/** What a turn says in the end. */
+interface LastWords {
+  readonly text: string
+  readonly finishReason: string
+  readonly bookkeeping: Step<void>
+  readonly usage: TokenUsage | null
+  /** The text is a notice of the gateway's own. */
+  readonly notice?: Notice.Code
+}
+
+/** What becomes of the last words in the transaction that stores them, and of what is owed once they have left. */
+interface Parting {
+  /** The rows of their delivery; null where they have nowhere to go. */
+  readonly prepare: ((transcriptId: number) => Step<ReadonlyArray<DeliveryRow>>) | null
+  readonly settle: Step<void>
+  readonly started: DeliveryRow | null
+}
+
 /** How far a turn's beginning is. */
 export type Beginning =
   | { readonly _tag: "Unwritten" }
@@ -103,69 +121,70 @@ export const make = Effect.gen(function* () {
   })
 
   /** The turn's row and what was said, in the transaction that takes the event up. */
-  const firstRows = (entry: InboxEntry, session: Session, turn: Turn.Turn, heard: Heard) =>
-    Effect.gen(function* () {
-      const { event } = entry
-      const isSaid = event.internal === null
-      const pictures = event.media.flatMap(({ mimeType, path }) =>
-        mimeType.startsWith("image/") ? [{ mimeType, path }] : []
-      )
-      yield* turns.begin(turn, entry.id)
-      yield* inbox.settle(entry.id, "running", turn.id)
-      const text =
-        entry.again === true
-          ? (yield* transcript.rewind(session.id, 1)).text
-          : UserText.of(event, isShared(event.source, settings.conversation), heard)
-      const [id] = yield* transcript.append(session.id, turn.id, [
-        {
-          _tag: "user",
-          text,
-          platformMessageId: isSaid ? event.messageId : null,
-          ...(pictures.length === 0 ? {} : { media: pictures })
-        }
-      ])
-      if (session.title === null && isSaid && entry.again !== true) yield* sessions.deriveTitle(session.id, event.text)
-      return { messageId: id ?? 0, text } satisfies Said
-    })
+  const firstRows = Effect.fnUntraced(function* (entry: InboxEntry, session: Session, turn: Turn.Turn, heard: Heard) {
+    const { event } = entry
+    const isSaid = event.internal === null
+    const pictures = event.media.flatMap(({ mimeType, path }) =>
+      mimeType.startsWith("image/") ? [{ mimeType, path }] : []
+    )
+    yield* turns.begin(turn, entry.id)
+    yield* inbox.settle(entry.id, "running", turn.id)
+    const text =
+      entry.again === true
+        ? (yield* transcript.rewind(session.id, 1)).text
+        : UserText.of(event, isShared(event.source, settings.conversation), heard)
+    const [id] = yield* transcript.append(session.id, turn.id, [
+      {
+        _tag: "user",
+        text,
+        platformMessageId: isSaid ? event.messageId : null,
+        ...(pictures.length === 0 ? {} : { media: pictures })
+      }
+    ])
+    if (session.title === null && isSaid && entry.again !== true) yield* sessions.deriveTitle(session.id, event.text)
+    return { messageId: id ?? 0, text } satisfies Said
+  })
 
-  const accept: TurnRun["accept"] = ({ arrival, event, key }, session, turn) =>
+  const arrivedRows = Effect.fnUntraced(function* (
+    id: string,
+    { arrival, event, key }: InboxMessage,
+    session: Session,
+    turn: Turn.Turn
+  ) {
+    const entry = yield* inbox.acceptWith(id, key, event, arrival)
+    if (entry === null) return null
+    const said = yield* firstRows(entry, session, turn, nothingHeard)
+    return { entry, beginning: { _tag: "Written" as const, said } }
+  })
+
+  const accept: TurnRun["accept"] = (message, session, turn) =>
     Effect.flatMap(ids.next("event"), (id) =>
-      database.write(
-        "turn.accept",
-        Effect.gen(function* () {
-          const entry = yield* inbox.acceptWith(id, key, event, arrival)
-          if (entry === null) return null
-          const said = yield* firstRows(entry, session, turn, nothingHeard)
-          return { entry, beginning: { _tag: "Written" as const, said } }
-        }),
-        "transcript"
-      )
+      database.write("turn.accept", arrivedRows(id, message, session, turn), "transcript")
     ).pipe(
       // Nobody's child is refused by no trigger, and nothing is taken back.
       Effect.catchTags({ TurnRefused: Effect.die, SessionCompacting: Effect.die, NothingToRewind: Effect.die })
     )
 
-  const begin = (task: TurnTask, turn: Turn.Turn) =>
-    Effect.gen(function* () {
-      const { beginning, entry, session } = task
-      yield* Turn.warnOnKeyMismatch("dispatch", entry.key)
-      if (beginning._tag === "Resumed") return
-      const heard = beginning._tag === "Written" ? nothingHeard : yield* listener.hear(entry.event.media)
-      const said =
-        beginning._tag === "Written"
-          ? beginning.said
-          : yield* database.write("turn.begin", firstRows(entry, session, turn, heard), "transcript")
-      const at = yield* Clock.currentTimeMillis
-      yield* activity.publish({
-        _tag: "message.stored",
-        at,
-        ...placeOf(task, turn),
-        messageId: said.messageId,
-        role: "user",
-        text: said.text
-      })
-      if (heard.unheard) yield* tellUnheard(task, turn)
+  const begin = Effect.fnUntraced(function* (task: TurnTask, turn: Turn.Turn) {
+    const { beginning, entry, session } = task
+    yield* Turn.warnOnKeyMismatch("dispatch", entry.key)
+    if (beginning._tag === "Resumed") return
+    const heard = beginning._tag === "Written" ? nothingHeard : yield* listener.hear(entry.event.media)
+    const said =
+      beginning._tag === "Written"
+        ? beginning.said
+        : yield* database.write("turn.begin", firstRows(entry, session, turn, heard), "transcript")
+    const at = yield* Clock.currentTimeMillis
+    yield* activity.publish({
+      _tag: "message.stored",
+      at,
+      ...placeOf(task, turn),
+      messageId: said.messageId,
+      role: "user",
+      text: said.text
     })
+    if (heard.unheard) yield* tellUnheard(task, turn)
+  })
 
   /** The answer is made without what was said: the person hears of it at once. */
   const tellUnheard = (task: TurnTask, turn: Turn.Turn) =>
@@ -174,88 +193,82 @@ export const make = Effect.gen(function* () {
       Notice.mediaUnheard()
     )
 
+  const lastRows = Effect.fnUntraced(function* (
+    { session }: TurnTask,
+    turn: Turn.Turn,
+    said: LastWords,
+    { prepare, settle }: Parting
+  ) {
+    yield* said.bookkeeping
+    const [id] = yield* transcript.append(session.id, turn.id, [
+      { _tag: "assistant", text: said.text, reasoning: null, toolCalls: [], finishReason: said.finishReason }
+    ])
+    const messageId = id ?? 0
+    if (prepare === null) {
+      yield* settle
+      return { messageId, rows: [] }
+    }
+    yield* turns.answering(turn.id)
+    return { messageId, rows: yield* prepare(messageId) }
+  })
+
+  /** Stores the last words and begins to send them; answers what waits for the end of that. */
+  const begun = Effect.fnUntraced(function* (task: TurnTask, turn: Turn.Turn, said: LastWords, parting: Parting) {
+    const { messageId, rows } = yield* database.write("turn.answer", lastRows(task, turn, said, parting), "transcript")
+    yield* milestone.reach("reply.written")
+    yield* task.spoken
+    const at = yield* Clock.currentTimeMillis
+    yield* activity.publish({
+      _tag: "message.stored",
+      at,
+      ...placeOf(task, turn),
+      messageId,
+      role: "assistant",
+      text: said.text
+    })
+    const { prepare, settle, started } = parting
+    return prepare === null ? Effect.void : yield* delivery.begin(rows, { started, along: settle })
+  })
+
   /** The last transaction of a turn that spoke: its text, what it owes to the books, and its delivery before it leaves. */
-  const answer = (
+  const answer = Effect.fnUntraced(function* (
     task: TurnTask,
     turn: Turn.Turn,
-    said: {
-      readonly text: string
-      readonly finishReason: string
-      readonly bookkeeping: Step<void>
-      readonly usage: TokenUsage | null
-      /** The text is a notice of the gateway's own. */
-      readonly notice?: Notice.Code
-    },
+    said: LastWords,
     outcome: TurnOutcome,
     started: DeliveryRow | null
-  ) =>
-    Effect.gen(function* () {
-      const { entry, session } = task
-      const place = placeOf(task, turn)
-      const address = DeliveryOrigin.chat(turn.origin)
-      const settle = Effect.zipRight(
-        turns.end(turn.id, outcome),
-        inbox.settle(entry.id, outcome === "answered" ? "answered" : "failed", turn.id)
-      )
-      const prepare =
-        address === null
-          ? null
-          : yield* delivery.prepare({
-              cause: { kind: "turn", id: turn.id },
-              address,
-              text: said.text,
-              via: "origin",
-              replyToPerson: true,
-              ...(started === null ? {} : { grown: started })
-            })
-      yield* milestone.reach("reply.before")
-      const stored = database.write(
-        "turn.answer",
-        Effect.gen(function* () {
-          yield* said.bookkeeping
-          const [id] = yield* transcript.append(session.id, turn.id, [
-            { _tag: "assistant", text: said.text, reasoning: null, toolCalls: [], finishReason: said.finishReason }
-          ])
-          const messageId = id ?? 0
-          if (prepare === null) {
-            yield* settle
-            return { messageId, rows: [] }
-          }
-          yield* turns.answering(turn.id)
-          return { messageId, rows: yield* prepare(messageId) }
-        }),
-        "transcript"
-      )
-      const begun = Effect.gen(function* () {
-        const { messageId, rows } = yield* stored
-        yield* milestone.reach("reply.written")
-        yield* task.spoken
-        const at = yield* Clock.currentTimeMillis
-        yield* activity.publish({
-          _tag: "message.stored",
-          at,
-          sessionKey: place.sessionKey,
-          sessionId: place.sessionId,
-          messageId,
-          turnId: place.turnId,
-          role: "assistant",
-          text: said.text
-        })
-        return prepare === null ? Effect.void : yield* delivery.begin(rows, { started, along: settle })
-      })
-      const told = ended(task, turn, outcome, said.text, said.usage, said.notice ?? null)
-      // An answer that is written down is sent: a message that interrupts comes before that, or after it.
-      yield* Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(begun, (sent) =>
-          restore<void, StateError, never>(Effect.asVoid(sent)).pipe(
-            Effect.onInterrupt(() =>
-              Effect.flatMap(task.interruptCause, (cause) => (cause === "shutdown" ? Effect.void : told))
-            ),
-            Effect.zipRight(told)
-          )
+  ) {
+    const { entry } = task
+    const address = DeliveryOrigin.chat(turn.origin)
+    const settle = Effect.zipRight(
+      turns.end(turn.id, outcome),
+      inbox.settle(entry.id, outcome === "answered" ? "answered" : "failed", turn.id)
+    )
+    const prepare =
+      address === null
+        ? null
+        : yield* delivery.prepare({
+            cause: { kind: "turn", id: turn.id },
+            address,
+            text: said.text,
+            via: "origin",
+            replyToPerson: true,
+            ...(started === null ? {} : { grown: started })
+          })
+    yield* milestone.reach("reply.before")
+    const told = ended(task, turn, outcome, said.text, said.usage, said.notice ?? null)
+    // An answer that is written down is sent: a message that interrupts comes before that, or after it.
+    yield* Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(begun(task, turn, said, { prepare, settle, started }), (sent) =>
+        restore<void, StateError, never>(Effect.asVoid(sent)).pipe(
+          Effect.onInterrupt(() =>
+            Effect.flatMap(task.interruptCause, (cause) => (cause === "shutdown" ? Effect.void : told))
+          ),
+          Effect.zipRight(told)
         )
       )
-    })
+    )
+  })
 
   const ended = (
     task: Pick<TurnTask, "entry" | "session">,
@@ -325,67 +338,66 @@ export const make = Effect.gen(function* () {
       )
     )
 
-  const work = (task: TurnTask, turn: Turn.Turn) =>
-    Effect.gen(function* () {
-      const address = DeliveryOrigin.chat(turn.origin)
-      const place = placeOf(task, turn)
-      const startedAt = yield* Clock.currentTimeMillis
-      yield* activity.publish({
-        _tag: "turn.started",
-        at: startedAt,
-        ...place,
-        eventId: task.entry.id,
-        parentTurnId: null,
-        platform: task.entry.event.source.platform
-      })
-      if (address !== null) yield* Turn.fork(GrowingReply.typing(delivery, address))
-      const { abandon, speech, started } = yield* GrowingReply.make(delivery, address, turn)
-      const spoken = yield* Effect.either(
-        agent
-          .run({
-            route: yield* choice.routeOf(task.session),
-            session: task.session,
-            sessionKey: task.entry.key,
-            takeSteer: task.takeSteer,
-            speech,
-            maxTurns: settings.agent.maxTurns,
-            instructions: task.entry.event.instructions
-          })
-          .pipe(Effect.onInterrupt(() => abandon))
-      )
-      if (spoken._tag === "Right")
-        return yield* answer(
-          task,
-          turn,
-          {
-            text: TurnWords.ofAnswer(spoken.right, startedAt - task.entry.acceptedAt),
-            finishReason: spoken.right.exit === "answered" ? "stop" : spoken.right.exit,
-            bookkeeping: spoken.right.bookkeeping,
-            usage: spoken.right.usage
-          },
-          "answered",
-          yield* started
-        )
-      yield* Effect.logWarning("a turn failed", spoken.left)
-      const { code, text } = TurnWords.ofFailure(
-        spoken.left,
-        yield* failedAt(task, turn),
-        task.beginning._tag === "Resumed"
-      )
-      yield* answer(
+  const work = Effect.fnUntraced(function* (task: TurnTask, turn: Turn.Turn) {
+    const address = DeliveryOrigin.chat(turn.origin)
+    const place = placeOf(task, turn)
+    const startedAt = yield* Clock.currentTimeMillis
+    yield* activity.publish({
+      _tag: "turn.started",
+      at: startedAt,
+      ...place,
+      eventId: task.entry.id,
+      parentTurnId: null,
+      platform: task.entry.event.source.platform
+    })
+    if (address !== null) yield* Turn.fork(GrowingReply.typing(delivery, address))
+    const { abandon, speech, started } = yield* GrowingReply.make(delivery, address, turn)
+    const spoken = yield* Effect.either(
+      agent
+        .run({
+          route: yield* choice.routeOf(task.session),
+          session: task.session,
+          sessionKey: task.entry.key,
+          takeSteer: task.takeSteer,
+          speech,
+          maxTurns: settings.agent.maxTurns,
+          instructions: task.entry.event.instructions
+        })
+        .pipe(Effect.onInterrupt(() => abandon))
+    )
+    if (spoken._tag === "Right")
+      return yield* answer(
         task,
         turn,
         {
-          text,
-          notice: code,
-          finishReason: "error",
-          bookkeeping: Effect.void,
-          usage: null
+          text: TurnWords.ofAnswer(spoken.right, startedAt - task.entry.acceptedAt),
+          finishReason: spoken.right.exit === "answered" ? "stop" : spoken.right.exit,
+          bookkeeping: spoken.right.bookkeeping,
+          usage: spoken.right.usage
         },
-        "failed",
+        "answered",
         yield* started
       )
-    })
+    yield* Effect.logWarning("a turn failed", spoken.left)
+    const { code, text } = TurnWords.ofFailure(
+      spoken.left,
+      yield* failedAt(task, turn),
+      task.beginning._tag === "Resumed"
+    )
+    yield* answer(
+      task,
+      turn,
+      {
+        text,
+        notice: code,
+        finishReason: "error",
+        bookkeeping: Effect.void,
+        usage: null
+      },
+      "failed",
+      yield* started
+    )
+  })
 
   /**
    * Its rows could not be stored, or a defect. The person is told as soon as that can be stored; an answer that is on

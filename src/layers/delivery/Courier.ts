@@ -88,34 +88,35 @@ export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Serv
     const apart = <A, E>(self: Effect.Effect<A, E>): Effect.Effect<Turn.TurnFiber<A, E>> =>
       Turn.forkApart(scope)(Effect.interruptible(self))
 
-    const carry = (row: DeliveryRow, buttons: ReadonlyArray<Button>): Effect.Effect<Outcome> =>
-      Effect.gen(function* () {
-        const adapter = yield* registry.get(row.address.platform)
-        if (adapter !== null) return yield* transmit(bounded, adapter, files, row, buttons)
-        const now = yield* Clock.currentTimeMillis
-        return {
-          _tag: "Waits",
-          notBefore: now + recheckMillis,
-          reason: `${row.address.platform} is not connected`
-        }
-      })
+    const carry = Effect.fnUntraced(function* (
+      row: DeliveryRow,
+      buttons: ReadonlyArray<Button>
+    ): Effect.fn.Return<Outcome> {
+      const adapter = yield* registry.get(row.address.platform)
+      if (adapter !== null) return yield* transmit(bounded, adapter, files, row, buttons)
+      const now = yield* Clock.currentTimeMillis
+      return {
+        _tag: "Waits",
+        notBefore: now + recheckMillis,
+        reason: `${row.address.platform} is not connected`
+      }
+    })
 
     /** Settles all of `rows` with one outcome; waiting ones hold their chat. */
-    const settleAll = (
+    const settleAll = Effect.fnUntraced(function* (
       rows: ReadonlyArray<DeliveryRow>,
       endingOf: (row: DeliveryRow) => Ending,
       along: Step<void> | undefined
-    ) =>
-      Effect.gen(function* () {
-        const settled = yield* ledger.settle(
-          rows.map((row) => [row, endingOf(row)] as const),
-          along
-        )
-        const waiting = settled.find((row) => row.state === "pending")
-        if (waiting !== undefined)
-          yield* holds.hold(Lanes.laneOf(waiting.address), (waiting.notBefore ?? 0) - (yield* Clock.currentTimeMillis))
-        return settled
-      })
+    ) {
+      const settled = yield* ledger.settle(
+        rows.map((row) => [row, endingOf(row)] as const),
+        along
+      )
+      const waiting = settled.find((row) => row.state === "pending")
+      if (waiting !== undefined)
+        yield* holds.hold(Lanes.laneOf(waiting.address), (waiting.notBefore ?? 0) - (yield* Clock.currentTimeMillis))
+      return settled
+    })
 
     /** Sends a part and settles what is known then: it alone, or with it the rest that is not to be sent. What is known is always written down. */
     const sendPart = (
@@ -125,45 +126,51 @@ export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Serv
       along: Step<void> | undefined
     ): Effect.Effect<ReadonlyArray<DeliveryRow>, StateError> =>
       Effect.uninterruptibleMask((restore) =>
-        Effect.gen(function* () {
-          yield* milestone.reach("send.before")
-          const outcome = yield* restore(carry(row, rest.length === 0 ? buttons : []))
-          yield* milestone.reach("send.answered")
-          const settled = yield* !stops(row, outcome)
-            ? settleAll([row], () => outcome, rest.length === 0 ? along : undefined)
-            : outcome._tag === "Sent"
-              ? settleAll([row], () => outcome, along)
-              : Effect.flatMap(Clock.currentTimeMillis, (now) =>
-                  settleAll([row, ...rest], (part) => (part === row ? outcome : afterwards(outcome, row, now)), along)
-                )
-          yield* milestone.reach("send.settled")
-          return settled
-        })
+        sendAndSettle(restore(carry(row, rest.length === 0 ? buttons : [])), row, rest, along)
       )
 
+    const sendAndSettle = Effect.fnUntraced(function* (
+      carried: Effect.Effect<Outcome>,
+      row: DeliveryRow,
+      rest: ReadonlyArray<DeliveryRow>,
+      along: Step<void> | undefined
+    ) {
+      yield* milestone.reach("send.before")
+      const outcome = yield* carried
+      yield* milestone.reach("send.answered")
+      const settled = yield* !stops(row, outcome)
+        ? settleAll([row], () => outcome, rest.length === 0 ? along : undefined)
+        : outcome._tag === "Sent"
+          ? settleAll([row], () => outcome, along)
+          : Effect.flatMap(Clock.currentTimeMillis, (now) =>
+              settleAll([row, ...rest], (part) => (part === row ? outcome : afterwards(outcome, row, now)), along)
+            )
+      yield* milestone.reach("send.settled")
+      return settled
+    })
+
     /** `begun` counts the rows whose bytes may have left. */
-    const partAfterPart = (
+    const partAfterPart = Effect.fnUntraced(function* (
       rows: ReadonlyArray<DeliveryRow>,
       buttons: ReadonlyArray<Button>,
       along: Step<void> | undefined,
       progress: { begun: number }
-    ): Effect.Effect<ReadonlyArray<DeliveryRow>, StateError> =>
-      Effect.gen(function* () {
-        const done: Array<DeliveryRow> = []
-        while (done.length < rows.length) {
-          const [row, ...rest] = rows.slice(done.length)
-          if (row === undefined) break
-          const until = holds.until(Lanes.laneOf(row.address))
-          if (until !== null) {
-            const notBefore = (yield* Clock.currentTimeMillis) + until - (yield* SteadyTime.now)
-            const waits: Outcome = { _tag: "Waits", notBefore, reason: "it waits behind an earlier message" }
-            return done.concat(yield* settleAll([row, ...rest], () => waits, along))
-          }
-          progress.begun = done.length + 1
-          done.push(...(yield* sendPart(row, rest, buttons, along)))
+    ): Effect.fn.Return<ReadonlyArray<DeliveryRow>, StateError> {
+      const done: Array<DeliveryRow> = []
+      while (done.length < rows.length) {
+        const [row, ...rest] = rows.slice(done.length)
+        if (row === undefined) break
+        const until = holds.until(Lanes.laneOf(row.address))
+        if (until !== null) {
+          const notBefore = (yield* Clock.currentTimeMillis) + until - (yield* SteadyTime.now)
+          const waits: Outcome = { _tag: "Waits", notBefore, reason: "it waits behind an earlier message" }
+          return done.concat(yield* settleAll([row, ...rest], () => waits, along))
         }
-        return done
-      })
+        progress.begun = done.length + 1
+        done.push(...(yield* sendPart(row, rest, buttons, along)))
+      }
+      return done
+    })
 
     /** A row that somebody else is sending is looked at again when they are done. */
     const asTheyStand = (rows: ReadonlyArray<DeliveryRow>): Effect.Effect<ReadonlyArray<DeliveryRow>, StateError> =>
@@ -178,39 +185,38 @@ export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Serv
                 )
           )
 
-    const dispatch = (
+    const dispatch = Effect.fnUntraced(function* (
       rows: ReadonlyArray<DeliveryRow>,
       buttons: ReadonlyArray<Button>,
       along: Step<void> | undefined
-    ): Effect.Effect<Delivered, StateError> =>
-      Effect.gen(function* () {
-        const open = rows.filter((row) => row.state === "sending" && ledger.claim(row.id))
-        const [first] = open
-        if (first === undefined) {
-          if (along !== undefined) yield* ledger.settle([], along)
-          return deliveredOf(yield* asTheyStand(rows))
-        }
-        const progress = { begun: 0 }
-        const later = (reason: string) => (): Outcome => ({ _tag: "Waits", notBefore: 0, reason })
-        const sent = yield* lanes
-          .inOrder(Lanes.laneOf(first.address))(partAfterPart(open, buttons, along, progress))
-          .pipe(
-            Effect.flatMap((settled) =>
-              settled === null
-                ? settleAll(open, later("too many messages wait for this chat"), along)
-                : Effect.succeed(settled)
-            ),
-            // The gateway stops: what was not begun has certainly not left; what was is in doubt until the next start.
-            Effect.onInterrupt(() =>
-              Effect.catchAll(
-                settleAll(open.slice(progress.begun), later("the gateway stopped before it was sent"), undefined),
-                (error) => Effect.logWarning("messages that were not sent could not be put back", error)
-              )
+    ): Effect.fn.Return<Delivered, StateError> {
+      const open = rows.filter((row) => row.state === "sending" && ledger.claim(row.id))
+      const [first] = open
+      if (first === undefined) {
+        if (along !== undefined) yield* ledger.settle([], along)
+        return deliveredOf(yield* asTheyStand(rows))
+      }
+      const progress = { begun: 0 }
+      const later = (reason: string) => (): Outcome => ({ _tag: "Waits", notBefore: 0, reason })
+      const sent = yield* lanes
+        .inOrder(Lanes.laneOf(first.address))(partAfterPart(open, buttons, along, progress))
+        .pipe(
+          Effect.flatMap((settled) =>
+            settled === null
+              ? settleAll(open, later("too many messages wait for this chat"), along)
+              : Effect.succeed(settled)
+          ),
+          // The gateway stops: what was not begun has certainly not left; what was is in doubt until the next start.
+          Effect.onInterrupt(() =>
+            Effect.catchAll(
+              settleAll(open.slice(progress.begun), later("the gateway stopped before it was sent"), undefined),
+              (error) => Effect.logWarning("messages that were not sent could not be put back", error)
             )
           )
-        const now = new Map(sent.map((row) => [row.id, row]))
-        return deliveredOf(yield* asTheyStand(rows.map((row) => now.get(row.id) ?? row)))
-      })
+        )
+      const now = new Map(sent.map((row) => [row.id, row]))
+      return deliveredOf(yield* asTheyStand(rows.map((row) => now.get(row.id) ?? row)))
+    })
 
     return {
       lanes,

@@ -110,31 +110,30 @@ const make = Effect.gen(function* () {
     isCron: isCronAt(environment, marker)
   }))
 
-  const shaped = (outgoing: Unwritten) =>
-    Effect.gen(function* () {
-      const adapter = yield* registry.get(outgoing.address.platform)
-      const from = yield* sender
-      const { albums, left, text } = yield* shaping.shape(outgoing, adapter)
-      const [first] = albums
-      // A message that has grown already cannot become a file: it names it.
-      const words = text === "" && outgoing.grown !== undefined && first !== undefined ? (first[0]?.name ?? "") : text
-      const named: ReadonlyArray<Part> = [
-        ...partsOf(words, adapter).map((piece) => ({ text: piece, media: [] })),
-        ...albums.map((media) => ({ text: "", media }))
-      ]
-      // Whoever waits for an answer never gets silence.
-      const isAwaited = outgoing.replyToPerson && outgoing.cause.kind === "turn"
-      const parts = named.length > 0 || !isAwaited ? named : [{ text: Notice.replyEmpty().text, media: [] }]
-      const step = (transcriptId: number | null): Step<ReadonlyArray<DeliveryRow>> => {
-        const rows = rowsOf(outgoing, parts, from, transcriptId)
-        const [first, ...rest] = rows
-        const { grown } = outgoing
-        if (grown === undefined || first === undefined) return ledger.insert(rows)
-        const row = Effect.catchTag(ledger.become(grown.id, first), "SqlError", () => alreadyThere(first))
-        return Effect.zipWith(row, ledger.insert(rest), (grownRow, others) => [grownRow, ...others])
-      }
-      return { step, left }
-    })
+  const shaped = Effect.fnUntraced(function* (outgoing: Unwritten) {
+    const adapter = yield* registry.get(outgoing.address.platform)
+    const from = yield* sender
+    const { albums, left, text } = yield* shaping.shape(outgoing, adapter)
+    const [first] = albums
+    // A message that has grown already cannot become a file: it names it.
+    const words = text === "" && outgoing.grown !== undefined && first !== undefined ? (first[0]?.name ?? "") : text
+    const named: ReadonlyArray<Part> = [
+      ...partsOf(words, adapter).map((piece) => ({ text: piece, media: [] })),
+      ...albums.map((media) => ({ text: "", media }))
+    ]
+    // Whoever waits for an answer never gets silence.
+    const isAwaited = outgoing.replyToPerson && outgoing.cause.kind === "turn"
+    const parts = named.length > 0 || !isAwaited ? named : [{ text: Notice.replyEmpty().text, media: [] }]
+    const step = (transcriptId: number | null): Step<ReadonlyArray<DeliveryRow>> => {
+      const rows = rowsOf(outgoing, parts, from, transcriptId)
+      const [first, ...rest] = rows
+      const { grown } = outgoing
+      if (grown === undefined || first === undefined) return ledger.insert(rows)
+      const row = Effect.catchTag(ledger.become(grown.id, first), "SqlError", () => alreadyThere(first))
+      return Effect.zipWith(row, ledger.insert(rest), (grownRow, others) => [grownRow, ...others])
+    }
+    return { step, left }
+  })
 
   const prepare = (outgoing: Unwritten) => Effect.map(shaped(outgoing), ({ step }) => step)
 
@@ -172,30 +171,29 @@ const make = Effect.gen(function* () {
       return yield* writeAndSend("delivery.resend", ledger.insert([copy]), [])
     })
 
-  const stream = (outgoing: Omit<Outgoing, "text" | "transcriptId">) =>
-    Effect.gen(function* () {
-      const adapter = yield* registry.get(outgoing.address.platform)
-      if (adapter === null || !adapter.capabilities.messageEditing) return null
-      const from = yield* sender
-      return yield* streams.open({
-        adapter,
+  const stream = Effect.fnUntraced(function* (outgoing: Omit<Outgoing, "text" | "transcriptId">) {
+    const adapter = yield* registry.get(outgoing.address.platform)
+    if (adapter === null || !adapter.capabilities.messageEditing) return null
+    const from = yield* sender
+    return yield* streams.open({
+      adapter,
+      address: outgoing.address,
+      row: (text, suffix) => ({
+        cause: { kind: outgoing.cause.kind, id: `${outgoing.cause.id}~${suffix}` },
         address: outgoing.address,
-        row: (text, suffix) => ({
-          cause: { kind: outgoing.cause.kind, id: `${outgoing.cause.id}~${suffix}` },
-          address: outgoing.address,
-          text,
-          part: 1,
-          parts: 1,
-          transcriptId: null,
-          via: outgoing.via,
-          state: "sending",
-          // Half an answer is never sent again.
-          replyToPerson: false,
-          resendOf: null,
-          ...from
-        })
+        text,
+        part: 1,
+        parts: 1,
+        transcriptId: null,
+        via: outgoing.via,
+        state: "sending",
+        // Half an answer is never sent again.
+        replyToPerson: false,
+        resendOf: null,
+        ...from
       })
     })
+  })
 
   /** The streamed message gets the final text: its row is the first part's, or hands its message over to it. */
   const finishStream = (started: DeliveryRow, rows: ReadonlyArray<DeliveryRow>, along?: Step<void>) =>

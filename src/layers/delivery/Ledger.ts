@@ -104,43 +104,47 @@ export const make = (holds: Holds) =>
         )
       )
 
+    const settlement = Effect.fnUntraced(function* (
+      clean: ReadonlyArray<readonly [DeliveryRow, Ending]>,
+      also: ReadonlyArray<NewDelivery>,
+      along: Step<void> | undefined
+    ) {
+      for (const [row, ending] of clean) yield* write(row, ending)
+      if (also.length > 0) yield* outbox.insert(also)
+      if (along !== undefined) yield* along
+    })
+
     const ledger: Ledger = {
       insert: (deliveries) => Effect.tap(outbox.insert(deliveries), (rows) => Effect.sync(() => rows.forEach(own))),
       become: (id, delivery) => Effect.tap(outbox.become(id, delivery), (row) => Effect.sync(() => own(row))),
-      settle: (endings, along, pauseMillis = Copies.pauseMillis) =>
-        Effect.gen(function* () {
-          if (endings.length === 0 && along === undefined) return []
-          const clean = endings.map(([row, ending]) => [row, redacted(ending)] as const)
-          const at = yield* Clock.currentTimeMillis
-          const rows = clean.map(([row, ending]) => settledRow(row, ending, at))
-          const words = Aftermath.wordsFor(rows)
-          const written = words.filter(Aftermath.isWritten)
-          const doubtful = rows.filter((row) => row.state === "unknown" && Copies.isDue(row, at))
-          yield* database.write(
-            "delivery.settle",
-            Effect.gen(function* () {
-              for (const [row, ending] of clean) yield* write(row, ending)
-              if (written.length > 0) yield* outbox.insert(written.map(Aftermath.rowOf))
-              if (doubtful.length > 0) yield* outbox.insert(doubtful.map(Copies.copyOf))
-              if (along !== undefined) yield* along
-            })
-          )
-          yield* Effect.forEach(words, (word) => told(word, at), { discard: true })
-          yield* Effect.forEach(doubtful, ({ address }) => holds.hold(laneOf(address), pauseMillis), { discard: true })
-          if (written.length > 0) yield* holds.wake
-          for (const row of rows) {
-            ours.delete(row.id)
-            if (row.state === "pending") continue
-            yield* activity.publish({
-              _tag: "delivery.settled",
-              at,
-              deliveryId: row.id,
-              platform: row.address.platform,
-              state: row.state
-            })
-          }
-          return rows
-        }).pipe(Effect.uninterruptible),
+      settle: Effect.fnUntraced(function* (endings, along, pauseMillis = Copies.pauseMillis) {
+        if (endings.length === 0 && along === undefined) return []
+        const clean = endings.map(([row, ending]) => [row, redacted(ending)] as const)
+        const at = yield* Clock.currentTimeMillis
+        const rows = clean.map(([row, ending]) => settledRow(row, ending, at))
+        const words = Aftermath.wordsFor(rows)
+        const written = words.filter(Aftermath.isWritten)
+        const doubtful = rows.filter((row) => row.state === "unknown" && Copies.isDue(row, at))
+        yield* database.write(
+          "delivery.settle",
+          settlement(clean, [...written.map(Aftermath.rowOf), ...doubtful.map(Copies.copyOf)], along)
+        )
+        for (const word of words) yield* told(word, at)
+        for (const { address } of doubtful) yield* holds.hold(laneOf(address), pauseMillis)
+        if (written.length > 0) yield* holds.wake
+        for (const row of rows) {
+          ours.delete(row.id)
+          if (row.state === "pending") continue
+          yield* activity.publish({
+            _tag: "delivery.settled",
+            at,
+            deliveryId: row.id,
+            platform: row.address.platform,
+            state: row.state
+          })
+        }
+        return rows
+      }, Effect.uninterruptible),
       take: (row) =>
         Effect.gen(function* () {
           ours.set(row.id, true)

@@ -47,13 +47,15 @@ export const layer: Layer.Layer<Notifier, never, Activity | Delivery | Hints | S
 
     return Notifier.of({
       tell,
-      hint: (place, name, notice, needed = Effect.succeed(true)) =>
-        Effect.gen(function* () {
+      hint: Effect.fnUntraced(
+        function* (place, name, notice, needed = Effect.succeed(true)) {
           if (!notices.hints) return
           const { address } = place
           if (address !== null && isHeldBack(address, notice, yield* Clock.currentTimeMillis)) return
           if ((yield* hints.first(name)) && (yield* needed)) yield* tell(place, notice)
-        }).pipe(Effect.catchAll((error) => Effect.logWarning("a hint could not be stored", error)))
+        },
+        Effect.catchAll((error) => Effect.logWarning("a hint could not be stored", error))
+      )
     })
   })
 )

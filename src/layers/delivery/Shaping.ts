@@ -53,35 +53,34 @@ export const make = (files: typeof MediaFiles.Service, redactor: typeof Redactor
     })
 
   return {
-    shape: (
+    shape: Effect.fnUntraced(function* (
       outgoing: Pick<Outgoing, "address" | "cause" | "directory" | "text">,
       adapter: Adapter | null
-    ): Effect.Effect<Shaped> =>
-      Effect.gen(function* () {
-        if (!Media.mayCarry(outgoing.cause.kind)) return { text: redactor.text(outgoing.text), albums: [], left: [] }
-        const { mentions, text } = MediaText.extract(outgoing.text)
-        const looked = yield* Effect.forEach(mentions.slice(0, Media.mostFiles), (mention) =>
-          Effect.either(admit(mention, outgoing, adapter))
-        )
-        const admitted = looked.flatMap((one) => (Either.isRight(one) ? [one.right] : []))
-        // Two names of one file are one file.
-        const distinct = [...new Map(admitted.map((file) => [file.path, file])).values()]
-        const failed = looked.flatMap((one) => (Either.isLeft(one) && !one.left.silent ? [one.left] : []))
-        const tooMany = mentions.slice(Media.mostFiles).filter(({ explicit }) => explicit).length
-        const notes = [
-          ...failed.map(({ detail, name }) => Notice.mediaFailed({ name, problem: detail }).text),
-          ...(tooMany === 0 ? [] : [Notice.mediaLeft({ count: tooMany, most: Media.mostFiles }).text])
+    ): Effect.fn.Return<Shaped> {
+      if (!Media.mayCarry(outgoing.cause.kind)) return { text: redactor.text(outgoing.text), albums: [], left: [] }
+      const { mentions, text } = MediaText.extract(outgoing.text)
+      const looked = yield* Effect.forEach(mentions.slice(0, Media.mostFiles), (mention) =>
+        Effect.either(admit(mention, outgoing, adapter))
+      )
+      const admitted = looked.flatMap((one) => (Either.isRight(one) ? [one.right] : []))
+      // Two names of one file are one file.
+      const distinct = [...new Map(admitted.map((file) => [file.path, file])).values()]
+      const failed = looked.flatMap((one) => (Either.isLeft(one) && !one.left.silent ? [one.left] : []))
+      const tooMany = mentions.slice(Media.mostFiles).filter(({ explicit }) => explicit).length
+      const notes = [
+        ...failed.map(({ detail, name }) => Notice.mediaFailed({ name, problem: detail }).text),
+        ...(tooMany === 0 ? [] : [Notice.mediaLeft({ count: tooMany, most: Media.mostFiles }).text])
+      ]
+      // Whoever sends by hand or by a tool is told; a chat where nobody waits for it has nothing from hearing of a file alone.
+      const isSaid = !isBlank(text) || distinct.length > 0 || outgoing.cause.kind !== "send_message"
+      return {
+        text: redactor.text([text, ...(isSaid ? notes : [])].filter((part) => !isBlank(part)).join("\n\n")),
+        albums: Media.grouped(distinct, adapter?.capabilities.files?.album ?? 1),
+        left: [
+          ...failed.map(({ detail, name }) => redactor.text(`${name} was not sent: ${detail}`)),
+          ...(tooMany === 0 ? [] : [`${tooMany} more files were not sent: a message takes ${Media.mostFiles}`])
         ]
-        // Whoever sends by hand or by a tool is told; a chat where nobody waits for it has nothing from hearing of a file alone.
-        const isSaid = !isBlank(text) || distinct.length > 0 || outgoing.cause.kind !== "send_message"
-        return {
-          text: redactor.text([text, ...(isSaid ? notes : [])].filter((part) => !isBlank(part)).join("\n\n")),
-          albums: Media.grouped(distinct, adapter?.capabilities.files?.album ?? 1),
-          left: [
-            ...failed.map(({ detail, name }) => redactor.text(`${name} was not sent: ${detail}`)),
-            ...(tooMany === 0 ? [] : [`${tooMany} more files were not sent: a message takes ${Media.mostFiles}`])
-          ]
-        }
-      })
+      }
+    })
   }
 }

@@ -178,38 +178,37 @@ const piecesOf = (adapter: Way, text: string): ReadonlyArray<string> =>
     ? [text]
     : split(text, adapter.capabilities)
 
-const sendNew = (
+const sendNew = Effect.fnUntraced(function* (
   adapter: Way,
   files: typeof MediaFiles.Service,
   row: DeliveryRow,
   buttons: ReadonlyArray<Button>
-): Effect.Effect<Outcome> =>
-  Effect.gen(function* () {
-    const pieces = piecesOf(adapter, row.text)
-    let first: string | null = null
-    let note: string | null = null
-    for (const [index, text] of pieces.entries()) {
-      const last = index === pieces.length - 1
-      const result: Result<{ readonly platformMessageId: string | null; readonly note: string | null }> =
-        yield* sendPiece(adapter, row, text, filesOf(adapter, files, row), last ? buttons : [])
-      if (result._tag !== "Done") {
-        if (index === 0) return outcomeOf(result)
-        // Sending the row again would double what has arrived of it.
-        return {
-          _tag: "Failed" as const,
-          reason: `only ${index} of ${pieces.length} messages arrived: ${result.reason}`
-        }
+): Effect.fn.Return<Outcome> {
+  const pieces = piecesOf(adapter, row.text)
+  let first: string | null = null
+  let note: string | null = null
+  for (const [index, text] of pieces.entries()) {
+    const last = index === pieces.length - 1
+    const result: Result<{ readonly platformMessageId: string | null; readonly note: string | null }> =
+      yield* sendPiece(adapter, row, text, filesOf(adapter, files, row), last ? buttons : [])
+    if (result._tag !== "Done") {
+      if (index === 0) return outcomeOf(result)
+      // Sending the row again would double what has arrived of it.
+      return {
+        _tag: "Failed" as const,
+        reason: `only ${index} of ${pieces.length} messages arrived: ${result.reason}`
       }
-      first ??= result.value.platformMessageId
-      note = result.value.note ?? note
     }
-    const unverified = first === null && adapter.capabilities.platformIds
-    return {
-      _tag: "Sent" as const,
-      platformMessageId: proof(adapter, row, first),
-      note: note ?? (unverified ? "accepted, but the platform named no message" : null)
-    }
-  })
+    first ??= result.value.platformMessageId
+    note = result.value.note ?? note
+  }
+  const unverified = first === null && adapter.capabilities.platformIds
+  return {
+    _tag: "Sent" as const,
+    platformMessageId: proof(adapter, row, first),
+    note: note ?? (unverified ? "accepted, but the platform named no message" : null)
+  }
+})
 
 /**
  * Sends a row, or, when its message is on the platform already (a streamed reply), gives that message its final text:

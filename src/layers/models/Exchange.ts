@@ -129,30 +129,29 @@ const pageInstead = (origin: Failure.CallOrigin, pull: Pull): Effect.Effect<stri
   )
 
 /** Sends the request; the exchange ends with the scope, whatever state it is in. */
-export const open = (options: {
+export const open = Effect.fnUntraced(function* (options: {
   readonly client: HttpClient.HttpClient
   readonly http: HttpClientRequest.HttpClientRequest
   readonly origin: Failure.CallOrigin
   readonly request: ModelRequest
   readonly limits: ModelLimits
-}): Effect.Effect<OpenAnswer, ModelError, Scope.Scope> =>
-  Effect.gen(function* () {
-    const { client, http, limits, origin, request } = options
-    const response = yield* client.execute(http).pipe(
-      Effect.mapError((error) => clientFailure(origin, request, error)),
-      Effect.timeoutFail({
-        duration: limits.answerMillis,
-        onTimeout: () => Failure.certain(origin, "timeout", `no answer within ${seconds(limits.answerMillis)}`)
-      })
-    )
-    const source = yield* Stream.toPull(response.stream)
-    const pull = bounded(origin, request, limits, source)
-    const page = /^\s*text\/html\b/i.test(response.headers["content-type"] ?? "")
-    if (page && (response.status === 404 || (response.status >= 200 && response.status < 300)))
-      return yield* Failure.certain(origin, "not_configured", yield* pageInstead(origin, pull))
-    if (response.status >= 200 && response.status < 300)
-      return { status: response.status, headers: response.headers, pull }
-    const redirect = redirected(response.status, response.headers["location"])
-    if (redirect !== null) return yield* Failure.certain(origin, "not_configured", redirect)
-    return yield* Effect.flatMap(refusal(origin, request, response, pull), Effect.fail)
-  })
+}): Effect.fn.Return<OpenAnswer, ModelError, Scope.Scope> {
+  const { client, http, limits, origin, request } = options
+  const response = yield* client.execute(http).pipe(
+    Effect.mapError((error) => clientFailure(origin, request, error)),
+    Effect.timeoutFail({
+      duration: limits.answerMillis,
+      onTimeout: () => Failure.certain(origin, "timeout", `no answer within ${seconds(limits.answerMillis)}`)
+    })
+  )
+  const source = yield* Stream.toPull(response.stream)
+  const pull = bounded(origin, request, limits, source)
+  const page = /^\s*text\/html\b/i.test(response.headers["content-type"] ?? "")
+  if (page && (response.status === 404 || (response.status >= 200 && response.status < 300)))
+    return yield* Failure.certain(origin, "not_configured", yield* pageInstead(origin, pull))
+  if (response.status >= 200 && response.status < 300)
+    return { status: response.status, headers: response.headers, pull }
+  const redirect = redirected(response.status, response.headers["location"])
+  if (redirect !== null) return yield* Failure.certain(origin, "not_configured", redirect)
+  return yield* Effect.flatMap(refusal(origin, request, response, pull), Effect.fail)
+})

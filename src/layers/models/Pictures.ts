@@ -38,31 +38,30 @@ const told = (request: ModelRequest): ModelRequest => {
 }
 
 /** As it was asked for when there are none: most conversations have none, and pay nothing. */
-export const shown = (
+export const shown = Effect.fnUntraced(function* (
   request: ModelRequest,
   sees: boolean,
   fs: Pick<FileSystem, "readFile" | "realPath">
-): Effect.Effect<ModelRequest> =>
-  Effect.gen(function* () {
-    const wanted = picturesOf(request).filter(({ mimeType }) => isShowable(mimeType))
-    if (wanted.length === 0) return request
-    if (!sees) return told(request)
-    const pictures = new Map<string, Shown>()
-    let sum = 0
-    for (const { path } of wanted.toReversed()) {
-      if (pictures.size >= mostPictures || pictures.has(path)) continue
-      // A link that took the place of a picture leads to something that nobody showed.
-      const real = yield* Effect.option(fs.realPath(path))
-      const content =
-        Option.getOrNull(real) === path ? yield* Effect.option(fs.readFile(path)) : Option.none<Uint8Array>()
-      if (Option.isNone(content) || content.value.length > largest || sum + content.value.length > largestSum) continue
-      const mimeType = kindOf(content.value)
-      if (mimeType === null) continue
-      sum += content.value.length
-      pictures.set(path, { mimeType, base64: Buffer.from(content.value).toString("base64") })
-    }
-    return { ...request, pictures }
-  })
+): Effect.fn.Return<ModelRequest> {
+  const wanted = picturesOf(request).filter(({ mimeType }) => isShowable(mimeType))
+  if (wanted.length === 0) return request
+  if (!sees) return told(request)
+  const pictures = new Map<string, Shown>()
+  let sum = 0
+  for (const { path } of wanted.toReversed()) {
+    if (pictures.size >= mostPictures || pictures.has(path)) continue
+    // A link that took the place of a picture leads to something that nobody showed.
+    const real = yield* Effect.option(fs.realPath(path))
+    const content =
+      Option.getOrNull(real) === path ? yield* Effect.option(fs.readFile(path)) : Option.none<Uint8Array>()
+    if (Option.isNone(content) || content.value.length > largest || sum + content.value.length > largestSum) continue
+    const mimeType = kindOf(content.value)
+    if (mimeType === null) continue
+    sum += content.value.length
+    pictures.set(path, { mimeType, base64: Buffer.from(content.value).toString("base64") })
+  }
+  return { ...request, pictures }
+})
 
 /** Those of one message that are shown, in order. */
 export const of = (

@@ -55,20 +55,19 @@ const makeNoteChat = () => {
     return false
   }
 
-  return ({ source }: InboundEvent, at: number) =>
-    Effect.gen(function* () {
-      const { chatId, chatName, chatType, platform } = source
-      const threadId = source.threadId ?? ""
-      if (chatId === null || platform === "") return
-      if (isFresh(JSON.stringify([platform, chatId, threadId]), chatName, at)) return
-      const sql = yield* Transaction
-      yield* sql`INSERT INTO channels (platform, chat_id, thread_id, name, spoken_name, type, last_seen_at)
+  return Effect.fnUntraced(function* ({ source }: InboundEvent, at: number) {
+    const { chatId, chatName, chatType, platform } = source
+    const threadId = source.threadId ?? ""
+    if (chatId === null || platform === "") return
+    if (isFresh(JSON.stringify([platform, chatId, threadId]), chatName, at)) return
+    const sql = yield* Transaction
+    yield* sql`INSERT INTO channels (platform, chat_id, thread_id, name, spoken_name, type, last_seen_at)
         VALUES (${platform}, ${chatId}, ${threadId}, ${chatName}, ${chatName === null ? null : bare(chatName)}, ${chatType}, ${at})
         ON CONFLICT (platform, chat_id, thread_id) DO UPDATE
           SET name = iif(type = 'topic', name, coalesce(excluded.name, name)),
             spoken_name = iif(type = 'topic', spoken_name, coalesce(excluded.spoken_name, spoken_name)),
             type = iif(type = 'topic', type, excluded.type), last_seen_at = excluded.last_seen_at`
-    })
+  })
 }
 
 /** What makes an event the same as another: its message's id, or what it tells the end of (whose message is the anchor's). */
@@ -81,25 +80,29 @@ const make = Effect.gen(function* () {
   const owner = yield* Owner
   const noteChat = makeNoteChat()
 
-  const acceptWith = (id: string, key: SessionKey, event: InboundEvent, arrival: StoredArrival) =>
-    Effect.gen(function* () {
-      const sql = yield* Transaction
-      const { source } = event
-      const acceptedAt = yield* Clock.currentTimeMillis
-      const stored = yield* Sequence(
-        sql`INSERT INTO inbound_events (id, session_key, platform, bot_id, chat_id, message_id, event, arrival,
+  const acceptWith = Effect.fnUntraced(function* (
+    id: string,
+    key: SessionKey,
+    event: InboundEvent,
+    arrival: StoredArrival
+  ) {
+    const sql = yield* Transaction
+    const { source } = event
+    const acceptedAt = yield* Clock.currentTimeMillis
+    const stored = yield* Sequence(
+      sql`INSERT INTO inbound_events (id, session_key, platform, bot_id, chat_id, message_id, event, arrival,
             accepted_at, owner, state)
           VALUES (${id}, ${key}, ${source.platform}, ${source.botId ?? ""}, ${source.chatId ?? ""},
             ${onceOf(event)}, ${JSON.stringify(event)}, ${JSON.stringify(arrival)},
             ${acceptedAt}, ${owner}, 'accepted')
           ON CONFLICT (platform, bot_id, chat_id, message_id) WHERE message_id IS NOT NULL DO NOTHING
           RETURNING sequence`
-      )
-      if (stored === null) return null
-      yield* noteChat(event, acceptedAt)
-      const entry: InboxEntry = { id, ...stored, key, event, arrival, acceptedAt, state: "accepted", turnId: null }
-      return entry
-    })
+    )
+    if (stored === null) return null
+    yield* noteChat(event, acceptedAt)
+    const entry: InboxEntry = { id, ...stored, key, event, arrival, acceptedAt, state: "accepted", turnId: null }
+    return entry
+  })
 
   const accept = (key: SessionKey, event: InboundEvent, arrival: StoredArrival) =>
     Effect.flatMap(ids.next("event"), (id) =>

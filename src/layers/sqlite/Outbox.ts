@@ -114,25 +114,24 @@ const make = Effect.gen(function* () {
   const database = yield* Database
   const ids = yield* Ids
 
-  const insert = (deliveries: ReadonlyArray<NewDelivery>) =>
-    Effect.gen(function* () {
-      if (deliveries.length === 0) return []
-      const sql = yield* Transaction
-      const now = yield* Clock.currentTimeMillis
-      const values: Array<ReturnType<typeof valuesOf>> = []
-      for (const delivery of deliveries) values.push(valuesOf(delivery, yield* ids.next("delivery"), now))
-      const inserted = yield* Rows.inserted(values, (some) =>
-        Inserted(sql`INSERT INTO deliveries ${sql.insert(some)} ON CONFLICT DO NOTHING RETURNING id`)
-      )
-      const fresh = new Set(inserted.map((row) => row.id))
-      const rows: Array<DeliveryRow> = []
-      for (const [index, delivery] of deliveries.entries()) {
-        const id = values[index]?.id ?? ""
-        const row = fresh.has(id) ? rowOf(delivery, id, now) : yield* existing(sql, delivery)
-        rows.push(row ?? (yield* Effect.dieMessage("a delivery is neither new nor there")))
-      }
-      return rows
-    })
+  const insert = Effect.fnUntraced(function* (deliveries: ReadonlyArray<NewDelivery>) {
+    if (deliveries.length === 0) return []
+    const sql = yield* Transaction
+    const now = yield* Clock.currentTimeMillis
+    const values: Array<ReturnType<typeof valuesOf>> = []
+    for (const delivery of deliveries) values.push(valuesOf(delivery, yield* ids.next("delivery"), now))
+    const inserted = yield* Rows.inserted(values, (some) =>
+      Inserted(sql`INSERT INTO deliveries ${sql.insert(some)} ON CONFLICT DO NOTHING RETURNING id`)
+    )
+    const fresh = new Set(inserted.map((row) => row.id))
+    const rows: Array<DeliveryRow> = []
+    for (const [index, delivery] of deliveries.entries()) {
+      const id = values[index]?.id ?? ""
+      const row = fresh.has(id) ? rowOf(delivery, id, now) : yield* existing(sql, delivery)
+      rows.push(row ?? (yield* Effect.dieMessage("a delivery is neither new nor there")))
+    }
+    return rows
+  })
 
   return Outbox.of({
     insert,
@@ -156,27 +155,26 @@ const make = Effect.gen(function* () {
       Effect.flatMap(Transaction, (sql) =>
         Effect.asVoid(sql`UPDATE deliveries SET platform_message_id = ${platformMessageId} WHERE id = ${id}`)
       ),
-    settle: (id, outcome) =>
-      Effect.gen(function* () {
-        const sql = yield* Transaction
-        const now = yield* Clock.currentTimeMillis
-        switch (outcome.state) {
-          case "sent":
-            return yield* Effect.asVoid(sql`UPDATE deliveries
+    settle: Effect.fnUntraced(function* (id, outcome) {
+      const sql = yield* Transaction
+      const now = yield* Clock.currentTimeMillis
+      switch (outcome.state) {
+        case "sent":
+          return yield* Effect.asVoid(sql`UPDATE deliveries
               SET state = 'sent', platform_message_id = coalesce(${outcome.platformMessageId}, platform_message_id),
                 reason = ${outcome.note}, settled_at = ${now}, not_before = NULL WHERE id = ${id}`)
-          case "pending":
-            return yield* Effect.asVoid(sql`UPDATE deliveries
+        case "pending":
+          return yield* Effect.asVoid(sql`UPDATE deliveries
               SET state = 'pending', reason = ${outcome.reason}, not_before = ${outcome.notBefore}, settled_at = NULL
               WHERE id = ${id} AND state <> 'sent'`)
-          case "failed":
-          case "unknown":
-          case "suppressed":
-            return yield* Effect.asVoid(sql`UPDATE deliveries
+        case "failed":
+        case "unknown":
+        case "suppressed":
+          return yield* Effect.asVoid(sql`UPDATE deliveries
               SET state = ${outcome.state}, reason = ${outcome.reason}, settled_at = ${now}, not_before = NULL
               WHERE id = ${id} AND state <> 'sent'`)
-        }
-      }),
+      }
+    }),
     get: Effect.fn("Outbox.get")((id: string) =>
       database.read("outbox.get", (sql) => one(sql`SELECT ${sql.literal(columns)} FROM deliveries WHERE id = ${id}`))
     ),

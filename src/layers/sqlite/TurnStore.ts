@@ -75,29 +75,27 @@ const make = Effect.gen(function* () {
     )
 
   return TurnStore.of({
-    begin: (turn, inboxId) =>
-      Effect.gen(function* () {
-        const sql = yield* Transaction
-        // All but the identity are written as they are; a turn is no outside input that a Schema would have to look at.
-        const { asyncDelivery, depth, id, marker, origin, parent, presence, workingDirectory } = turn
-        const identity = SessionIdentity.encode(turn.identity)
-        yield* sql`INSERT INTO turns (id, parent_id, depth, identity, marker, origin, presence, async_delivery,
+    begin: Effect.fnUntraced(function* (turn, inboxId) {
+      const sql = yield* Transaction
+      // All but the identity are written as they are; a turn is no outside input that a Schema would have to look at.
+      const { asyncDelivery, depth, id, marker, origin, parent, presence, workingDirectory } = turn
+      const identity = SessionIdentity.encode(turn.identity)
+      yield* sql`INSERT INTO turns (id, parent_id, depth, identity, marker, origin, presence, async_delivery,
             working_directory, inbox_id, owner, state, started_at)
           VALUES (${id}, ${parent}, ${depth}, ${JSON.stringify(identity)}, ${JSON.stringify(marker)},
             ${JSON.stringify(origin)}, ${JSON.stringify(presence)},
             ${asyncDelivery === null ? null : Rows.flag(asyncDelivery)}, ${workingDirectory}, ${inboxId}, ${owner},
             'running', ${yield* Clock.currentTimeMillis})`.pipe(Effect.catchAll(refusal(id)))
-      }),
+    }),
     answering: (turnId) =>
       Effect.flatMap(Transaction, (sql) =>
         Effect.asVoid(sql`UPDATE turns SET state = 'answering' WHERE id = ${turnId} AND state = 'running'`)
       ),
-    end: (turnId, outcome) =>
-      Effect.gen(function* () {
-        const sql = yield* Transaction
-        yield* sql`UPDATE turns SET state = 'ended', outcome = ${outcome}, ended_at = ${yield* Clock.currentTimeMillis}
+    end: Effect.fnUntraced(function* (turnId, outcome) {
+      const sql = yield* Transaction
+      yield* sql`UPDATE turns SET state = 'ended', outcome = ${outcome}, ended_at = ${yield* Clock.currentTimeMillis}
           WHERE id = ${turnId} AND ended_at IS NULL`
-      }),
+    }),
     get: Effect.fn("TurnStore.get")((turnId: string) =>
       database.read("turn.get", (sql) =>
         Effect.flatMap(one(sql`SELECT ${sql.literal(columns)} FROM turns WHERE id = ${turnId}`), (row) =>

@@ -42,26 +42,25 @@ export const layer = Layer.effect(
     const today = Effect.map(Clock.currentTimeMillis, dayOf)
 
     return Usage.of({
-      add: (session, job, { calls, model, provider, task, tokens }) =>
-        Effect.gen(function* () {
-          const sql = yield* Transaction
-          const cost = Price.costOf({ provider, model }, tokens, prices)
-          yield* sql`INSERT INTO usage ${sql.insert({
-            day: yield* today,
-            session_id: session,
-            provider,
-            model,
-            task,
-            job_id: job,
-            calls,
-            unpriced_calls: cost === null ? calls : 0,
-            input_tokens: tokens.inputTokens,
-            output_tokens: tokens.outputTokens,
-            cache_read_tokens: tokens.cacheReadTokens,
-            cache_write_tokens: tokens.cacheWriteTokens,
-            reasoning_tokens: tokens.reasoningTokens,
-            cost_usd: cost ?? 0
-          })} ON CONFLICT (day, session_id, provider, model, task) DO UPDATE SET
+      add: Effect.fnUntraced(function* (session, job, { calls, model, provider, task, tokens }) {
+        const sql = yield* Transaction
+        const cost = Price.costOf({ provider, model }, tokens, prices)
+        yield* sql`INSERT INTO usage ${sql.insert({
+          day: yield* today,
+          session_id: session,
+          provider,
+          model,
+          task,
+          job_id: job,
+          calls,
+          unpriced_calls: cost === null ? calls : 0,
+          input_tokens: tokens.inputTokens,
+          output_tokens: tokens.outputTokens,
+          cache_read_tokens: tokens.cacheReadTokens,
+          cache_write_tokens: tokens.cacheWriteTokens,
+          reasoning_tokens: tokens.reasoningTokens,
+          cost_usd: cost ?? 0
+        })} ON CONFLICT (day, session_id, provider, model, task) DO UPDATE SET
             calls = calls + excluded.calls,
             unpriced_calls = unpriced_calls + excluded.unpriced_calls,
             input_tokens = input_tokens + excluded.input_tokens,
@@ -70,7 +69,7 @@ export const layer = Layer.effect(
             cache_write_tokens = cache_write_tokens + excluded.cache_write_tokens,
             reasoning_tokens = reasoning_tokens + excluded.reasoning_tokens,
             cost_usd = cost_usd + excluded.cost_usd`
-        }),
+      }),
       by: Effect.fn("Usage.by")(function* (grouping, { days, limit }) {
         const since = dayOf((yield* Clock.currentTimeMillis) - (days - 1) * dayMillis)
         const { key, name, where } = groups[grouping]

@@ -112,16 +112,15 @@ export const makeIntake = () => {
     )
 
   /** In order; the first that cannot be admitted leaves the rest of its chat for the next poll. */
-  const admitChat = (items: ReadonlyArray<Item>): Effect.Effect<Outcome> =>
-    Effect.gen(function* () {
-      const settled: Array<number> = []
-      for (const item of items) {
-        const admitted = yield* admitOne(item)
-        if (!admitted.settled) return { settled, complete: false, problem: admitted.problem }
-        settled.push(...item.updates)
-      }
-      return { settled, complete: true, problem: null }
-    })
+  const admitChat = Effect.fnUntraced(function* (items: ReadonlyArray<Item>): Effect.fn.Return<Outcome> {
+    const settled: Array<number> = []
+    for (const item of items) {
+      const admitted = yield* admitOne(item)
+      if (!admitted.settled) return { settled, complete: false, problem: admitted.problem }
+      settled.push(...item.updates)
+    }
+    return { settled, complete: true, problem: null }
+  })
 
   return (items: ReadonlyArray<Item>): Effect.Effect<Outcome> =>
     Effect.map(

@@ -224,34 +224,37 @@ export const make = (api: BotApi, chats: Chats, directory: typeof ChannelDirecto
     )
   }
 
-  const attempt = (message: OutboundMessage, route: Route, left: number): Effect.Effect<SendReceipt, SendError> =>
-    Effect.gen(function* () {
-      yield* unlessFlooded(route.chatId)
-      const thread = yield* threadParameters(route)
-      const { keyboard, note } = keyboardOf(message.buttons)
-      const anchor = anchorOf(message.address.anchor, route)
-      const where: Upload.Where = {
-        chat_id: integer(route.chatId) ?? route.chatId,
-        ...thread,
-        ...(anchor === null ? {} : { reply_parameters: { message_id: anchor, allow_sending_without_reply: true } })
-      }
-      const answer = yield* Effect.either(yield* callFor(message, route, where, keyboard))
-      if (Either.isLeft(answer)) {
-        yield* noteFlood(route.chatId, answer.left)
-        if (left > 0 && route.topicName !== null && isThreadGone(answer.left))
-          return yield* attempt(message, yield* intoTopic(route, route.topicName, route.threadId), left - 1)
-        const next = left > 0 ? detour(message, route, answer.left) : null
-        return yield* next === null ? Effect.fail(sendErrorOf(answer.left, "once")) : attempt(message, next, left - 1)
-      }
-      const sent = Option.getOrNull(decodeSent(firstOf(answer.right)))
-      if (sent === null) {
-        return yield* new SendUncertain({ platform: "telegram", detail: "the answer names no message" })
-      }
-      const platformMessageId = String(sent.message_id)
-      if (keyboard !== null) keyboards.set(`${route.chatId}:${platformMessageId}`, keyboard)
-      const notes = note === null ? route.notes : [...route.notes, note]
-      return { platformMessageId, note: notes.length === 0 ? null : notes.join("; ") }
-    })
+  const attempt = Effect.fnUntraced(function* (
+    message: OutboundMessage,
+    route: Route,
+    left: number
+  ): Effect.fn.Return<SendReceipt, SendError> {
+    yield* unlessFlooded(route.chatId)
+    const thread = yield* threadParameters(route)
+    const { keyboard, note } = keyboardOf(message.buttons)
+    const anchor = anchorOf(message.address.anchor, route)
+    const where: Upload.Where = {
+      chat_id: integer(route.chatId) ?? route.chatId,
+      ...thread,
+      ...(anchor === null ? {} : { reply_parameters: { message_id: anchor, allow_sending_without_reply: true } })
+    }
+    const answer = yield* Effect.either(yield* callFor(message, route, where, keyboard))
+    if (Either.isLeft(answer)) {
+      yield* noteFlood(route.chatId, answer.left)
+      if (left > 0 && route.topicName !== null && isThreadGone(answer.left))
+        return yield* attempt(message, yield* intoTopic(route, route.topicName, route.threadId), left - 1)
+      const next = left > 0 ? detour(message, route, answer.left) : null
+      return yield* next === null ? Effect.fail(sendErrorOf(answer.left, "once")) : attempt(message, next, left - 1)
+    }
+    const sent = Option.getOrNull(decodeSent(firstOf(answer.right)))
+    if (sent === null) {
+      return yield* new SendUncertain({ platform: "telegram", detail: "the answer names no message" })
+    }
+    const platformMessageId = String(sent.message_id)
+    if (keyboard !== null) keyboards.set(`${route.chatId}:${platformMessageId}`, keyboard)
+    const notes = note === null ? route.notes : [...route.notes, note]
+    return { platformMessageId, note: notes.length === 0 ? null : notes.join("; ") }
+  })
 
   const edit: Outbound["edit"] = (address, platformMessageId, input, { final }) =>
     Effect.gen(function* () {

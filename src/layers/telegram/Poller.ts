@@ -63,20 +63,19 @@ const makePolling = ({ answerPress, api, arrival, chats, fetch, rules }: PollerO
     if (settled.size > remembered) for (const id of [...settled].slice(0, settled.size - remembered)) settled.delete(id)
   }
 
-  const ask = (timeout: number): Effect.Effect<ReadonlyArray<unknown>, BotApiError> =>
-    Effect.gen(function* () {
-      const now = yield* Clock.currentTimeMillis
-      if (lastUpdateAt !== null && now - lastUpdateAt > idsRestart) offset = 0
-      const wanted = { offset, limit: batchSize, timeout, allowed_updates: Update.kinds }
-      const answer = yield* api.call(
-        "getUpdates",
-        (raw, signal) => raw.getUpdates(wanted, signal),
-        timeout * 1000 + graceMillis
-      )
-      confirmed = wanted.offset
-      const batch = decodeBatch(answer)
-      return yield* Option.isSome(batch) ? Effect.succeed(batch.value) : Effect.fail(noShape("getUpdates"))
-    })
+  const ask = Effect.fnUntraced(function* (timeout: number): Effect.fn.Return<ReadonlyArray<unknown>, BotApiError> {
+    const now = yield* Clock.currentTimeMillis
+    if (lastUpdateAt !== null && now - lastUpdateAt > idsRestart) offset = 0
+    const wanted = { offset, limit: batchSize, timeout, allowed_updates: Update.kinds }
+    const answer = yield* api.call(
+      "getUpdates",
+      (raw, signal) => raw.getUpdates(wanted, signal),
+      timeout * 1000 + graceMillis
+    )
+    confirmed = wanted.offset
+    const batch = decodeBatch(answer)
+    return yield* Option.isSome(batch) ? Effect.succeed(batch.value) : Effect.fail(noShape("getUpdates"))
+  })
 
   /** New ones, in their order: what is settled or held was read before. */
   const read = (batch: ReadonlyArray<unknown>): ReadonlyArray<Update.Update> => {
@@ -101,58 +100,60 @@ const makePolling = ({ answerPress, api, arrival, chats, fetch, rules }: PollerO
   }
 
   /** One poll with everything that follows from it. */
-  const once = (bot: Update.Identity, wait: boolean): Effect.Effect<void, PollError, Admission> =>
-    Effect.gen(function* () {
-      const heldBefore = Gathering.heldUpdates(gathering)
-      const batch = yield* ask(wait && heldBefore.length === 0 ? holdSeconds : 0)
-      const fresh = read(batch)
-      const incoming = fresh.map((update) => Inbound.incoming(update, bot))
-      const writtens: Array<Inbound.Written> = []
-      const presses: Array<Inbound.Pressed> = []
-      for (const one of incoming) {
-        if (one._tag === "Written") {
-          meet(one.written, one.written.messageId)
-          writtens.push(one.written)
-        } else if (one._tag === "Pressed") {
-          meet(one.pressed, null)
-          presses.push(one.pressed)
-        } else {
-          settle([one.update])
-          yield* one.problem === null
-            ? Effect.logDebug(`telegram: update ${one.update} is ${one.reason}`)
-            : Effect.logWarning(`telegram: update ${one.update} is ${one.reason}: ${one.problem}`)
-        }
+  const once = Effect.fnUntraced(function* (
+    bot: Update.Identity,
+    wait: boolean
+  ): Effect.fn.Return<void, PollError, Admission> {
+    const heldBefore = Gathering.heldUpdates(gathering)
+    const batch = yield* ask(wait && heldBefore.length === 0 ? holdSeconds : 0)
+    const fresh = read(batch)
+    const incoming = fresh.map((update) => Inbound.incoming(update, bot))
+    const writtens: Array<Inbound.Written> = []
+    const presses: Array<Inbound.Pressed> = []
+    for (const one of incoming) {
+      if (one._tag === "Written") {
+        meet(one.written, one.written.messageId)
+        writtens.push(one.written)
+      } else if (one._tag === "Pressed") {
+        meet(one.pressed, null)
+        presses.push(one.pressed)
+      } else {
+        settle([one.update])
+        yield* one.problem === null
+          ? Effect.logDebug(`telegram: update ${one.update} is ${one.reason}`)
+          : Effect.logWarning(`telegram: update ${one.update} is ${one.reason}: ${one.problem}`)
       }
-      const now = yield* Clock.currentTimeMillis
-      if (fresh.length > 0) lastUpdateAt = now
-      const taken = Gathering.take(gathering, writtens, now)
-      // A full answer that begins with a held update leaves no room for the next ones: hold nothing any longer.
-      const isStuck = batch.length >= batchSize && heldBefore.includes(Update.idOf(batch[0]) ?? -1)
-      const flushed = isStuck ? Gathering.take(taken.gathering, [], Number.POSITIVE_INFINITY) : null
-      gathering = flushed === null ? taken.gathering : flushed.gathering
-      const context: Intake.Context = { answerPress, arrival, bot, fetch, rules }
-      const admission = yield* Admission
-      const items = [
-        ...[...taken.whole, ...(flushed?.whole ?? [])].map((one) => Intake.ofWritten(one, context, admission)),
-        ...presses.map((one) => Intake.ofPressed(one, context, admission))
-      ].sort((a, b) => Math.max(...a.updates) - Math.max(...b.updates))
-      const outcome = yield* intake(items)
-      settle(outcome.settled)
-      const open = [...Gathering.heldUpdates(gathering), ...items.flatMap((item) => item.updates)].filter(
-        (id) => !settled.has(id)
-      )
-      const seen = batch.map(Update.idOf).filter((id) => id !== null)
-      if (open.length > 0) offset = Math.min(...open)
-      else if (seen.length > 0) offset = Math.max(...seen) + 1
-      else if (batch.length > 0) return yield* noShape("getUpdates")
-      else if (heldBefore.length > 0) offset = Math.max(...heldBefore) + 1
-      if (!outcome.complete)
-        return yield* new Unsettled({ detail: outcome.problem?.message ?? "an error in this program" })
-      const due = Gathering.untilDue(gathering, now)
-      if (due !== null) yield* Effect.sleep(Math.min(glanceMillis, due))
-      // What was just handed over goes on first: it is late already, and the next poll is not.
-      else if (fresh.length > 0) yield* EventLoop.turn
-    })
+    }
+    const now = yield* Clock.currentTimeMillis
+    if (fresh.length > 0) lastUpdateAt = now
+    const taken = Gathering.take(gathering, writtens, now)
+    // A full answer that begins with a held update leaves no room for the next ones: hold nothing any longer.
+    const isStuck = batch.length >= batchSize && heldBefore.includes(Update.idOf(batch[0]) ?? -1)
+    const flushed = isStuck ? Gathering.take(taken.gathering, [], Number.POSITIVE_INFINITY) : null
+    gathering = flushed === null ? taken.gathering : flushed.gathering
+    const context: Intake.Context = { answerPress, arrival, bot, fetch, rules }
+    const admission = yield* Admission
+    const items = [
+      ...[...taken.whole, ...(flushed?.whole ?? [])].map((one) => Intake.ofWritten(one, context, admission)),
+      ...presses.map((one) => Intake.ofPressed(one, context, admission))
+    ].sort((a, b) => Math.max(...a.updates) - Math.max(...b.updates))
+    const outcome = yield* intake(items)
+    settle(outcome.settled)
+    const open = [...Gathering.heldUpdates(gathering), ...items.flatMap((item) => item.updates)].filter(
+      (id) => !settled.has(id)
+    )
+    const seen = batch.map(Update.idOf).filter((id) => id !== null)
+    if (open.length > 0) offset = Math.min(...open)
+    else if (seen.length > 0) offset = Math.max(...seen) + 1
+    else if (batch.length > 0) return yield* noShape("getUpdates")
+    else if (heldBefore.length > 0) offset = Math.max(...heldBefore) + 1
+    if (!outcome.complete)
+      return yield* new Unsettled({ detail: outcome.problem?.message ?? "an error in this program" })
+    const due = Gathering.untilDue(gathering, now)
+    if (due !== null) yield* Effect.sleep(Math.min(glanceMillis, due))
+    // What was just handed over goes on first: it is late already, and the next poll is not.
+    else if (fresh.length > 0) yield* EventLoop.turn
+  })
 
   /** Tells Telegram what is settled, so that the next start does not get it again. */
   const farewell: Effect.Effect<void> = Effect.suspend(() =>

@@ -73,11 +73,10 @@ export const make = (options: {
         })
       )
 
-    const opened = (request: ModelRequest) =>
-      Effect.gen(function* () {
-        const answer = yield* open(request, yield* Ref.get(learned))
-        return Parts.pull({ answer, request, origin, limits, newId: ids.next("call") })
-      })
+    const opened = Effect.fnUntraced(function* (request: ModelRequest) {
+      const answer = yield* open(request, yield* Ref.get(learned))
+      return Parts.pull({ answer, request, origin, limits, newId: ids.next("call") })
+    })
 
     return {
       name,
