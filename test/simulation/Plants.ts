@@ -76,8 +76,8 @@ export const plants: Readonly<Record<string, Plant>> = {
   "answer-is-cut-off": {
     finds: "unsettled",
     file: "src/layers/conversation/TurnRun.ts",
-    takes: "Effect.flatMap(begun, (sent) =>",
-    puts: "Effect.flatMap(Effect.interruptible(begun), (sent) =>"
+    takes: "Effect.flatMap(begun(task, turn, said, { prepare, settle, started }), (sent) =>",
+    puts: "Effect.flatMap(Effect.interruptible(begun(task, turn, said, { prepare, settle, started })), (sent) =>"
   },
   "gate-is-open": {
     finds: "approval",
