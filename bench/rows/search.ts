@@ -17,7 +17,7 @@ import type { SessionId } from "../../src/services/session/Session.js"
 import { SessionStore } from "../../src/services/session/SessionStore.js"
 import { Transcript } from "../../src/services/session/Transcript.js"
 import { Database, Transaction } from "../../src/services/state/Database.js"
-import { type Family, quantile, type Row } from "../harness.js"
+import { collect, type Family, quantile, type Row } from "../harness.js"
 
 /** The same numbers in each run. */
 const sequence = (seed: number) => () => {
@@ -54,17 +54,26 @@ const raw = (file: string, bodies: ReadonlyArray<string>) => {
   return { newest: (term: string) => newest.all(term), close: () => database.close() }
 }
 
-const milliseconds = async (rounds: number, work: (term: string) => unknown): Promise<ReadonlyArray<number>> => {
-  const figures: Array<number> = []
-  // The compiler has seen all of it by then, as it has long seen the raw one's.
-  for (let round = -40; round < rounds; round += 1)
-    for (const term of terms) {
-      const began = performance.now()
-      await work(term)
-      if (round >= 0) figures.push(performance.now() - began)
-    }
-  return figures
-}
+type Find = (term: string) => Effect.Effect<unknown, unknown>
+
+/**
+ * Milliseconds of each search of each contestant, after rounds in which the compiler sees all of it. They take turns, so
+ * that a slow moment of the machine falls on all, and within one fiber, as those run that ask.
+ */
+const milliseconds = (rounds: number, contestants: ReadonlyArray<Find>) =>
+  Effect.gen(function* () {
+    const figures = contestants.map((): Array<number> => [])
+    collect()
+    for (let turn = -4; turn < rounds / 10; turn += 1)
+      for (const [index, find] of contestants.entries())
+        for (let round = 0; round < 10; round += 1)
+          for (const term of terms) {
+            const began = performance.now()
+            yield* find(term)
+            if (turn >= 0) figures[index]?.push(performance.now() - began)
+          }
+    return figures
+  })
 
 const services = (folder: string) =>
   SearchLayer.layer.pipe(
@@ -121,12 +130,13 @@ export default {
   title: "Finding",
   run: async ({ folder, log, quick }) => {
     const count = quick ? 20_000 : 100_000
-    const rounds = quick ? 10 : 40
+    const rounds = quick ? 20 : 200
     const bodies = texts(count)
     const scope = await Effect.runPromise(Scope.make())
     const context = await Effect.runPromise(Layer.buildWithScope(services(folder), scope))
     const run = <A, E>(self: Effect.Effect<A, E, Search | SessionStore | Transcript | Database>) =>
-      Effect.runPromise(Effect.provide(self, context))
+      // As the program runs (`launch`).
+      Effect.runPromise(Effect.withTracerEnabled(Effect.provide(self, context), false))
     const search = Context.get(context, Search)
     try {
       log(`${count} messages in ${count} sessions`)
@@ -140,18 +150,28 @@ export default {
       log(`indexed in ${Math.round(fed)} ms`)
 
       const floor = raw(path.join(folder, "raw.db"), bodies)
-      const find = (sort: "newest" | "relevance") => (term: string) =>
-        run(search.search({ text: term, limit: 20, sort, owner: null }))
-      const rawNewest = await milliseconds(rounds, floor.newest)
-      const ours = await milliseconds(rounds, find("newest"))
-      const ranked = await milliseconds(rounds, find("relevance"))
+      const find =
+        (sort: "newest" | "relevance"): Find =>
+        (text) =>
+          search.search({ text, limit: 20, sort, owner: null })
+      const beside: Find = (term) => Effect.sync(() => floor.newest(term))
+      const [rawNewest = [], ours = [], ranked = []] = await run(
+        milliseconds(rounds, [beside, find("newest"), find("relevance")])
+      )
       floor.close()
-      const lists: Array<number> = []
-      for (let round = -2; round < rounds; round += 1) {
-        const start = performance.now()
-        await run(Effect.flatMap(SessionStore, (sessions) => sessions.list({ owner: null, limit: 50 })))
-        if (round >= 0) lists.push(performance.now() - start)
-      }
+      const lists = await run(
+        Effect.gen(function* () {
+          const sessions = yield* SessionStore
+          const figures: Array<number> = []
+          collect()
+          for (let round = -20; round < rounds; round += 1) {
+            const start = performance.now()
+            yield* sessions.list({ owner: null, limit: 50 })
+            if (round >= 0) figures.push(performance.now() - start)
+          }
+          return figures
+        })
+      )
       const unit = "ms"
       const memory = process.memoryUsage.rss() / 1e6
       const row = (

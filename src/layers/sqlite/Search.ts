@@ -7,7 +7,6 @@ import * as SearchQuery from "../../services/session/SearchQuery.js"
 import * as SearchText from "../../services/session/SearchText.js"
 import { Database } from "../../services/state/Database.js"
 import * as EventLoop from "../node/EventLoop.js"
-import * as Rows from "./Rows.js"
 import * as SearchFeed from "./SearchFeed.js"
 import { type IndexUnusable, SearchIndex, type Watermark } from "./SearchIndex.js"
 import { columns, type Message, messagesOf, placeWord, textOf } from "./SearchRows.js"
@@ -26,8 +25,9 @@ const highest = Number.MAX_SAFE_INTEGER
 
 const said: ReadonlyArray<SearchRole> = ["user", "assistant"]
 
-const candidateRows = `SELECT ${columns} FROM json_each(?) AS c JOIN messages AS m ON m.id = c.value
-  JOIN sessions AS s ON s.id = m.session_id`
+/** In the order of the list: SQLite joins from left to right where it is told to. The newest message of all beside each, which costs no statement. */
+const candidateRows = `SELECT ${columns}, (SELECT max(id) FROM messages) FROM json_each(?) AS c CROSS JOIN messages AS m ON m.id = c.value
+  CROSS JOIN sessions AS s ON s.id = m.session_id`
 
 /** What of the query the index can answer: the words, and where they were said. */
 const matchOf = (words: string, { roles, sessionId, source }: SearchOptions): string => {
@@ -59,6 +59,30 @@ const visible = ({ after, before, owner, roles: wanted = said, sessionId, source
   return { text: there.map(({ text }) => text).join(" AND "), values: there.flatMap(({ values }) => values) }
 }
 
+/** What is looked for, made once: the query, what of it is marked, and what may be shown. */
+interface Asked {
+  readonly options: SearchOptions
+  readonly query: SearchQuery.SearchQuery
+  readonly marked: ReadonlyArray<SearchText.Phrase>
+  readonly visible: Condition
+  readonly into: Collector
+}
+
+/** Collects until there are enough; a copy of a message in a branch is shown once. */
+const collector = (limit: number) => {
+  const hits: Array<SearchHit> = []
+  return {
+    hits,
+    isFull: () => hits.length >= limit,
+    add: (hit: SearchHit): void => {
+      const isSame = (other: SearchHit): boolean =>
+        other.at === hit.at && other.role === hit.role && other.snippet === hit.snippet
+      if (hits.length < limit && !hits.some(isSame)) hits.push(hit)
+    }
+  }
+}
+type Collector = ReturnType<typeof collector>
+
 const likeText = `(m.text LIKE ? ESCAPE '\\' OR m.tool_name LIKE ? ESCAPE '\\' OR m.tool_calls LIKE ? ESCAPE '\\'
   OR octet_length(m.text) <> length(m.text) OR octet_length(m.tool_calls) <> length(m.tool_calls))`
 
@@ -74,6 +98,8 @@ const hitOf = (message: Message, snippet: string): SearchHit => ({
   snippet
 })
 
+const numberOf = (value: unknown): number | null => (typeof value === "number" ? value : null)
+
 const make = Effect.gen(function* () {
   const database = yield* Database
   const index = yield* SearchIndex
@@ -81,48 +107,39 @@ const make = Effect.gen(function* () {
   let doubtedAt = Number.NEGATIVE_INFINITY
 
   const newestId = database.read("search.newest", (sql) =>
-    Rows.count(sql`SELECT coalesce(max(id), 0) AS count FROM messages`)
+    Effect.map(sql.unsafe("SELECT max(id) FROM messages").values, ([row]) => numberOf(row?.[0]) ?? 0)
   )
 
-  const rowsOf = (ids: ReadonlyArray<number>, options: SearchOptions) =>
-    database.read("search.rows", (sql) => {
-      const { text, values } = visible(options)
-      const rows = sql.unsafe(`${candidateRows} WHERE ${text} ORDER BY c.key`, [JSON.stringify(ids), ...values])
-      return Effect.flatMap(rows, messagesOf)
-    })
+  /** What may be shown of the candidates; `newest` is null where that is nothing. */
+  const rowsOf = (ids: ReadonlyArray<number>, { visible: { text, values } }: Asked) =>
+    database.read("search.rows", (sql) =>
+      Effect.flatMap(sql.unsafe(`${candidateRows} WHERE ${text}`, [JSON.stringify(ids), ...values]).values, (rows) =>
+        Effect.map(messagesOf(rows), (messages) => ({ messages, newest: numberOf(rows[0]?.at(-1)) }))
+      )
+    )
 
-  /** Collects until there are enough; a copy of a message in a branch is shown once. */
-  const collector = (limit: number) => {
-    const seen = new Set<string>()
-    const hits: Array<SearchHit> = []
-    return {
-      hits,
-      isFull: () => hits.length >= limit,
-      add: (hit: SearchHit): void => {
-        const same = `${hit.at} ${hit.role} ${hit.snippet}`
-        if (hits.length >= limit || seen.has(same)) return
-        seen.add(same)
-        hits.push(hit)
-      }
-    }
-  }
-  type Collector = ReturnType<typeof collector>
-
-  /** Looks at candidates of the index, newest first, in portions that grow. Answers whether one of them was none. */
+  /**
+   * Looks at the messages above an id themselves, and then at candidates of the index, newest first, in portions that
+   * grow. Answers whether one of them was none.
+   */
   const take = (
-    into: Collector,
-    options: SearchOptions,
+    asked: Asked,
+    above: number,
+    within: boolean,
     portion: (below: number, limit: number) => Effect.Effect<ReadonlyArray<number>, IndexUnusable>,
     show: (message: Message) => string | null
   ) =>
     Effect.gen(function* () {
+      const { into } = asked
       let below = highest
-      let limit = options.limit
+      let limit = asked.options.limit
       let looked = 0
       let wrong = false
       while (!into.isFull() && looked < mostCandidates) {
         const ids = yield* portion(below, limit)
-        for (const message of ids.length === 0 ? [] : yield* rowsOf(ids, options)) {
+        const { messages, newest } = yield* rowsOf(ids, asked)
+        if (looked === 0) yield* scan(asked, newest ?? (yield* newestId), above, within)
+        for (const message of messages) {
           const snippet = show(message)
           if (snippet === null) wrong = true
           else into.add(hitOf(message, snippet))
@@ -137,23 +154,19 @@ const make = Effect.gen(function* () {
     })
 
   /** Looks through the messages above an id themselves, newest first; `within` words too. */
-  const scan = (
-    into: Collector,
-    options: SearchOptions,
-    query: SearchQuery.SearchQuery,
-    above: number,
-    within: boolean
-  ) =>
+  const scan = (asked: Asked, newest: number, above: number, within: boolean) =>
+    newest > above ? scanFrom(asked, newest, above, within) : Effect.void
+
+  const scanFrom = ({ into, marked, options, query, visible }: Asked, newest: number, above: number, within: boolean) =>
     Effect.gen(function* () {
       const hints = SearchQuery.rarest(query)
       // LIKE knows the letters A to Z in both sizes only: texts and words with others are compared here.
       const likely = hints.every((word) => /^[a-z0-9]+$/.test(word)) ? hints.map(escaped) : null
-      const shown = SearchQuery.marked(query)
-      let below = (yield* newestId) + 1
+      let below = newest + 1
       while (below > above + 1 && !into.isFull()) {
         const from = Math.max(above, below - 1 - scanRows)
         const rows = yield* database.read("search.scan", (sql) => {
-          const { text, values } = visible(options)
+          const { text, values } = visible
           const hinted = likely === null ? "1" : likely.map(() => likeText).join(" OR ")
           const found = sql.unsafe(
             `SELECT ${columns} FROM messages AS m JOIN sessions AS s ON s.id = m.session_id
@@ -166,14 +179,14 @@ const make = Effect.gen(function* () {
               likely === null ? scanRows : options.limit * 8
             ]
           )
-          return Effect.flatMap(found, messagesOf)
+          return Effect.flatMap(found.values, messagesOf)
         })
         for (const message of rows) {
           const text = textOf(message)
           const answers = within
             ? SearchQuery.matchesWithin(query, text)
             : SearchQuery.matches(query, SearchText.words(text))
-          if (answers) into.add(hitOf(message, SearchText.snippet(text, shown, within) ?? SearchText.beginning(text)))
+          if (answers) into.add(hitOf(message, SearchText.snippet(text, marked, within) ?? SearchText.beginning(text)))
         }
         const cut = likely !== null && rows.length === options.limit * 8
         below = cut ? (rows.at(-1)?.id ?? from + 1) : from + 1
@@ -181,74 +194,75 @@ const make = Effect.gen(function* () {
       }
     })
 
-  const withIndex = (
-    into: Collector,
-    options: SearchOptions,
-    query: SearchQuery.SearchQuery,
-    words: string,
-    watermark: Watermark
-  ) =>
+  const scanAll = (asked: Asked, within: boolean) =>
+    Effect.flatMap(newestId, (newest) => scan(asked, newest, 0, within))
+
+  const doubt = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    if (now - doubtedAt <= doubtMillis) return
+    doubtedAt = now
+    yield* Effect.logWarning("the search index names messages that do not answer; it is made anew")
+    yield* index.clear
+  })
+
+  const withIndex = (asked: Asked, words: string, watermark: Watermark) =>
     Effect.gen(function* () {
-      const shown = SearchQuery.marked(query)
+      const { into, marked, options, query } = asked
       const match = matchOf(words, options)
       const show = (message: Message): string | null => {
         const text = textOf(message)
         return (
-          SearchText.snippet(text, shown, false) ??
+          SearchText.snippet(text, marked, false) ??
           (SearchQuery.matches(query, SearchText.words(text)) ? SearchText.beginning(text) : null)
         )
       }
-      yield* scan(into, options, query, watermark.id, false)
+      let above = watermark.id
       if (options.sort === "relevance") {
+        yield* scan(asked, yield* newestId, above, false)
+        above = highest
         const ids = yield* index.best(match, Math.min(1_000, options.limit * 10))
         for (let from = 0; from < ids.length && !into.isFull(); from += options.limit)
-          for (const message of yield* rowsOf(ids.slice(from, from + options.limit), options)) {
+          for (const message of (yield* rowsOf(ids.slice(from, from + options.limit), asked)).messages) {
             const snippet = show(message)
             if (snippet !== null) into.add(hitOf(message, snippet))
           }
       }
-      const wrong = into.isFull()
-        ? false
-        : yield* take(into, options, (below, limit) => index.newest(match, below, limit), show)
-      const now = yield* Clock.currentTimeMillis
-      if (wrong && now - doubtedAt > doubtMillis) {
-        doubtedAt = now
-        yield* Effect.logWarning("the search index names messages that do not answer; it is made anew")
-        yield* index.clear
-      }
+      const newest = (below: number, limit: number) => index.newest(match, below, limit)
+      if (!into.isFull() && (yield* take(asked, above, false, newest, show))) yield* doubt
       if (into.hits.length > 0) return
-      yield* scan(into, options, query, watermark.id, true)
       const grams = SearchQuery.toGrams(query)
-      if (grams !== null)
+      if (grams === null) yield* scan(asked, yield* newestId, watermark.id, true)
+      else
         yield* take(
-          into,
-          options,
+          asked,
+          watermark.id,
+          true,
           (below, limit) => index.within(grams, below, limit),
           (message) => {
             const text = textOf(message)
             if (!SearchQuery.matchesWithin(query, text)) return null
-            return SearchText.snippet(text, shown, true) ?? SearchText.beginning(text)
+            return SearchText.snippet(text, marked, true) ?? SearchText.beginning(text)
           }
         )
     })
 
   return Search.of({
-    search: Effect.fnUntraced(function* (options) {
-      const query = SearchQuery.parse(options.text)
-      const words = SearchQuery.toMatch(query)
-      if (words === null) return []
-      const into = collector(options.limit)
-      yield* feed.usable(false).pipe(
-        Effect.flatMap((watermark) => withIndex(into, options, query, words, watermark)),
-        Effect.catchTag("IndexUnusable", () =>
+    search: (options) =>
+      Effect.suspend(() => {
+        const query = SearchQuery.parse(options.text)
+        const words = SearchQuery.toMatch(query)
+        if (words === null) return Effect.succeed([])
+        const into = collector(options.limit)
+        const asked = { options, query, marked: SearchQuery.marked(query), visible: visible(options), into }
+        const found = Effect.flatMap(feed.usable(false), (watermark) => withIndex(asked, words, watermark))
+        const searched = Effect.catchTag(found, "IndexUnusable", () =>
           Effect.zipRight(
-            scan(into, options, query, 0, false),
-            Effect.suspend(() => (into.hits.length > 0 ? Effect.void : scan(into, options, query, 0, true)))
+            scanAll(asked, false),
+            Effect.suspend(() => (into.hits.length > 0 ? Effect.void : scanAll(asked, true)))
           )
         )
-      )
-      return into.hits
-    }),
+        return Effect.as(searched, into.hits)
+      }),
     status: Effect.gen(function* () {
       const newest = yield* newestId
       return yield* feed.usable(true).pipe(

@@ -15,11 +15,11 @@ const largestSlice = 400
 /** A slice is at most so many times the last one: a quick one, of short messages, says little of the next. */
 const mostGrowth = 2
 
-/** Messages after which the pieces of the index are joined, and in how many slices at most. */
-const mergeAfter = 500
-const mostMerges = 10_000
-/** And slices after which they are: a piece more costs each search a look. */
+/** Slices after which the pieces of the index are joined, and in how many steps at most: a piece more costs each search a look. */
 const mostPieces = 16
+const mostMerges = 10_000
+/** And when it has caught up. */
+const mostPiecesAtRest = 4
 
 const feedRows = `SELECT ${columns} FROM messages AS m JOIN sessions AS s ON s.id = m.session_id
   WHERE m.id > ? ORDER BY m.id LIMIT ?`
@@ -43,7 +43,6 @@ export const make = Effect.gen(function* () {
   const index = yield* SearchIndex
   let rebuilding = false
   let known = false
-  let added = 0
   /** Slices since the last merge: each is a piece of the index. */
   let pieces = 0
 
@@ -51,7 +50,7 @@ export const make = Effect.gen(function* () {
     message === undefined ? "" : `${message.at} ${message.sessionId}`
 
   const after = (id: number, limit: number) =>
-    database.read("search.feed", (sql) => Effect.flatMap(sql.unsafe(feedRows, [id, limit]), messagesOf))
+    database.read("search.feed", (sql) => Effect.flatMap(sql.unsafe(feedRows, [id, limit]).values, messagesOf))
 
   /** Was it made from other messages, as after a backup was put back? Then ids mean something else. */
   const isForeign = ({ id, mark }: Watermark) =>
@@ -70,18 +69,18 @@ export const make = Effect.gen(function* () {
         )
 
   /** Looked at before it is used first, and whenever it is fed. */
-  const usable = (again: boolean) =>
-    Effect.gen(function* () {
-      const watermark = yield* index.watermark
-      if (known && !again) return watermark
-      if (!(yield* isForeign(watermark))) {
-        known = true
-        return watermark
-      }
-      yield* Effect.logWarning("the search index belongs to other messages and is made anew")
-      yield* index.clear
-      return yield* index.watermark
-    })
+  const usable = (again: boolean) => (known && !again ? index.watermark : lookedAt)
+
+  const lookedAt = Effect.gen(function* () {
+    const watermark = yield* index.watermark
+    if (!(yield* isForeign(watermark))) {
+      known = true
+      return watermark
+    }
+    yield* Effect.logWarning("the search index belongs to other messages and is made anew")
+    yield* index.clear
+    return yield* index.watermark
+  })
 
   const forget = Effect.gen(function* () {
     const gone = yield* database.read("search.forgotten", (sql) =>
@@ -103,7 +102,6 @@ export const make = Effect.gen(function* () {
   })
 
   const merge = Effect.gen(function* () {
-    added = 0
     pieces = 0
     for (let merges = 0; merges < mostMerges && (yield* index.merge); merges++) yield* EventLoop.turn
   })
@@ -124,7 +122,6 @@ export const make = Effect.gen(function* () {
       yield* EventLoop.turn
       yield* index.add(words, to)
       watermark = to
-      added += rows.length
       pieces += 1
       const wanted = Math.floor((size * sliceMillis) / Math.max(took, 1))
       size = Math.max(1, Math.min(largestSlice, size * mostGrowth, wanted))
@@ -132,7 +129,7 @@ export const make = Effect.gen(function* () {
       if (pieces >= mostPieces) yield* merge
     }
     while ((yield* forget) > 0) yield* EventLoop.turn
-    if (added >= mergeAfter || pieces >= mostPieces) yield* merge
+    if (pieces >= mostPiecesAtRest) yield* merge
   }).pipe(
     Effect.ensuring(
       Effect.sync(() => {

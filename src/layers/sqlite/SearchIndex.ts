@@ -96,9 +96,15 @@ const schema = [
   ])
 ]
 
-const Progress = Rows.first(Schema.Struct({ layout: Schema.Number, id: Schema.Number, mark: Schema.String }))
-const Found = Rows.whole(Schema.Struct({ id: Schema.Number }))
+const newestOf = (table: string): string =>
+  `SELECT rowid FROM ${table} WHERE ${table} MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT ?`
+const newestWords = newestOf("words")
+const newestLetters = newestOf("letters")
+const bestWords = `SELECT id FROM (
+    SELECT rowid AS id, bm25(words) AS score FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ${candidates})
+  ORDER BY score, id DESC LIMIT ?`
 
+const Progress = Rows.first(Schema.Struct({ layout: Schema.Number, id: Schema.Number, mark: Schema.String }))
 const unusable = (error: unknown): IndexUnusable => new IndexUnusable({ detail: detailOf(error) })
 
 /** What the driver throws is about the file, not a bug. */
@@ -140,7 +146,7 @@ const besideOf = (file: string) =>
 
 /** In memory there is one connection only. */
 const hereOf = (sql: SqlClient.SqlClient): Write => {
-  const changes = Effect.map(Found(sql`SELECT total_changes() AS id`), ([row]) => row?.id ?? 0)
+  const changes = Rows.count(sql`SELECT total_changes() AS count`)
   return (statements) =>
     Effect.gen(function* () {
       const before = yield* changes
@@ -222,9 +228,10 @@ const make = (file: string, readonly: boolean) =>
       return open
     }
 
+    const open = Effect.suspend(() => (opened === null ? reopen : Effect.succeed(opened)))
+
     /** Opens it; where that fails, makes it anew. Without success it is left alone for a minute. */
-    const open: Effect.Effect<Opened, IndexUnusable> = Effect.gen(function* () {
-      if (opened !== null) return opened
+    const reopen: Effect.Effect<Opened, IndexUnusable> = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       if (now - failedAt < retryMillis) return yield* failure
       return yield* connect(file, readonly).pipe(
@@ -300,7 +307,16 @@ const make = (file: string, readonly: boolean) =>
       return statements
     }
 
-    const ids = (rows: ReadonlyArray<{ readonly id: number }>) => rows.map((row) => row.id)
+    /** By hand: to decode them costs more than to find them. */
+    const isId = (row: ReadonlyArray<unknown>): row is readonly [id: number] => typeof row[0] === "number"
+    const idsOf = (text: string, params: ReadonlyArray<string | number>) =>
+      use((sql) =>
+        Effect.flatMap(sql.unsafe(text, params).values, (rows) =>
+          rows.every(isId)
+            ? Effect.succeed(rows.map(([id]) => id))
+            : new IndexUnusable({ detail: "it names messages by what is no number" })
+        )
+      )
 
     return SearchIndex.of({
       watermark: Effect.suspend(() =>
@@ -314,32 +330,9 @@ const make = (file: string, readonly: boolean) =>
               })
             )
       ),
-      newest: (match, below, limit) =>
-        use((sql) =>
-          Effect.map(
-            Found(sql`SELECT rowid AS id FROM words WHERE words MATCH ${match} AND rowid < ${below}
-              ORDER BY rowid DESC LIMIT ${limit}`),
-            ids
-          )
-        ),
-      best: (match, limit) =>
-        use((sql) =>
-          Effect.map(
-            Found(sql`SELECT id FROM (
-                SELECT rowid AS id, bm25(words) AS score FROM words WHERE words MATCH ${match}
-                ORDER BY rowid DESC LIMIT ${candidates})
-              ORDER BY score, id DESC LIMIT ${limit}`),
-            ids
-          )
-        ),
-      within: (match, below, limit) =>
-        use((sql) =>
-          Effect.map(
-            Found(sql`SELECT rowid AS id FROM letters WHERE letters MATCH ${match} AND rowid < ${below}
-              ORDER BY rowid DESC LIMIT ${limit}`),
-            ids
-          )
-        ),
+      newest: (match, below, limit) => idsOf(newestWords, [match, below, limit]),
+      best: (match, limit) => idsOf(bestWords, [match, limit]),
+      within: (match, below, limit) => idsOf(newestLetters, [match, below, limit]),
       add: (messages, to) =>
         Effect.map(
           write([...inserts(messages), ["UPDATE progress SET id = ?, mark = ? WHERE one = 1", [to.id, to.mark]]]),

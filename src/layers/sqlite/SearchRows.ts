@@ -22,46 +22,78 @@ export type Message = typeof Message.Type
 
 const decodeMessages = Schema.decodeUnknown(Schema.Array(Message))
 
+/** The columns of a row in their order. */
+type MessageRow = readonly [
+  id: number,
+  sessionId: string,
+  at: number,
+  role: Message["role"],
+  text: string,
+  tool: string | null,
+  calls: string | null,
+  title: string | null,
+  source: string,
+  hidden: 0 | 1
+]
+
+/** Of `messages AS m` beside `sessions AS s`. */
+export const columns = `m.id, m.session_id, m.at, m.role,
+  CASE WHEN octet_length(m.text) <= ${mostOfResult} THEN m.text
+    ELSE substr(m.text, 1, CASE m.role WHEN 'tool' THEN ${mostOfResult} ELSE ${mostCharacters} END) END,
+  m.tool_name, substr(m.tool_calls, 1, ${mostOfResult}), s.title, s.source, s.hidden`
+
+const names: ReadonlyArray<keyof Message> = [
+  "id",
+  "sessionId",
+  "at",
+  "role",
+  "text",
+  "tool",
+  "calls",
+  "title",
+  "source",
+  "hidden"
+]
+
 const roles: ReadonlySet<unknown> = new Set(Message.fields.role.literals)
 const isText = (value: unknown): boolean => typeof value === "string"
 const isTextOrNull = (value: unknown): boolean => value === null || typeof value === "string"
-/** By hand: to decode twenty rows costs more than to find them. What does not fit is told by the decoder. */
-const isRow = (row: object): row is Omit<Message, "hidden"> & { readonly hidden: 0 | 1 } => {
-  const {
-    at,
-    calls,
-    hidden,
-    id,
-    role,
-    sessionId,
-    source,
-    text,
-    title,
-    tool
-  }: { readonly [K in keyof Message]?: unknown } = row
-  return (
-    typeof id === "number" &&
-    typeof at === "number" &&
-    [sessionId, text, source].every(isText) &&
-    [tool, calls, title].every(isTextOrNull) &&
-    roles.has(role) &&
-    (hidden === 0 || hidden === 1)
-  )
-}
-/** Rows of {@link columns} as messages; one that does not fit is told by the decoder. */
-export const messagesOf = (rows: ReadonlyArray<object>) =>
-  rows.every(isRow)
-    ? Effect.succeed(rows.map((row): Message => ({ ...row, hidden: row.hidden === 1 })))
-    : decodeMessages(rows)
 
-/** Of `messages AS m` beside `sessions AS s`. */
-export const columns = `m.id, m.session_id AS sessionId, m.at, m.role,
-  substr(m.text, 1, CASE m.role WHEN 'tool' THEN ${mostOfResult} ELSE ${mostCharacters} END) AS text,
-  m.tool_name AS tool, substr(m.tool_calls, 1, ${mostOfResult}) AS calls, s.title, s.source, s.hidden`
+/** By hand: to decode twenty rows costs more than to find them. */
+const isRow = (row: ReadonlyArray<unknown>): row is MessageRow =>
+  typeof row[0] === "number" &&
+  isText(row[1]) &&
+  typeof row[2] === "number" &&
+  roles.has(row[3]) &&
+  isText(row[4]) &&
+  isTextOrNull(row[5]) &&
+  isTextOrNull(row[6]) &&
+  isTextOrNull(row[7]) &&
+  isText(row[8]) &&
+  (row[9] === 0 || row[9] === 1)
+
+const messageOf = ([id, sessionId, at, role, text, tool, calls, title, source, hidden]: MessageRow): Message => ({
+  id,
+  sessionId,
+  at,
+  role,
+  text,
+  tool,
+  calls,
+  title,
+  source,
+  hidden: hidden === 1
+})
+
+/** The values of rows that begin with {@link columns} as messages; one that does not fit is told by the decoder. */
+export const messagesOf = (rows: ReadonlyArray<ReadonlyArray<unknown>>) =>
+  rows.every(isRow)
+    ? Effect.succeed(rows.map(messageOf))
+    : decodeMessages(rows.map((row) => Object.fromEntries(names.map((name, at) => [name, row[at]]))))
 
 /** Everything of a message that can be found. */
 export const textOf = ({ calls, text, tool }: Message): string =>
-  [text, tool ?? "", calls ?? ""].filter((part) => part !== "").join("\n")
+  tool === null && calls === null ? text : [text, tool ?? "", calls ?? ""].filter((part) => part !== "").join("\n")
 
 /** Begins with a letter for private use, which is in no word of a text: nobody can write his message into another place. */
 export const placeWord = (kind: "s" | "o" | "r", name: string): string =>

@@ -53,6 +53,24 @@ const connect = (db: Sqlite.Database): SteadyConnection => {
     return []
   }
 
+  /** Rows as lists: the names of the columns cost more than what is in them. */
+  const valuesOf = (
+    statement: Sqlite.Statement<Array<unknown>, Row>,
+    params: ReadonlyArray<unknown>
+  ): ReadonlyArray<ReadonlyArray<unknown>> => {
+    if (!statement.readonly) writes += 1
+    if (!statement.reader) {
+      statement.run(...params)
+      return []
+    }
+    statement.raw(true)
+    try {
+      return statement.all(...params) as unknown as ReadonlyArray<ReadonlyArray<unknown>>
+    } finally {
+      statement.raw(false)
+    }
+  }
+
   const attempt = <A>(run: () => A): Effect.Effect<A, SqlError.SqlError> =>
     Effect.suspend(() => {
       try {
@@ -74,8 +92,7 @@ const connect = (db: Sqlite.Database): SteadyConnection => {
         if (!statement.readonly) writes += 1
         return statement.reader ? statement.all(...params) : statement.run(...params)
       }),
-    executeValues: (sql, params) =>
-      attempt(() => rowsOf(prepare(sql), params).map((row): ReadonlyArray<unknown> => Object.values(row))),
+    executeValues: (sql, params) => attempt(() => valuesOf(prepare(sql), params)),
     executeUnprepared: (sql, params, transformRows) =>
       attempt(() => {
         const rows = rowsOf(db.prepare<Array<unknown>, Row>(sql), params)

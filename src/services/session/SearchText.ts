@@ -87,7 +87,10 @@ const scanned = 20_000
 const before = 48
 const after = 112
 
-const flat = (text: string): string => text.replace(/\s+/g, " ")
+/** A blank that is not one blank alone. */
+const ragged = /[^\S ]| {2}/
+
+const flat = (text: string): string => (ragged.test(text) ? text.replace(/\s+/g, " ") : text)
 
 /** Text around a place, which is marked `>>>` and `<<<`. */
 const around = (text: string, start: number, end: number): string => {
