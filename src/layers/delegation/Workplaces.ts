@@ -93,9 +93,12 @@ export const make = Effect.gen(function* () {
           note: "It is not there any more; its branch was left alone."
         })
       }
-      const { busy, commits, ignored, uncommitted } = found
+      const elsewhere = yield* worktrees.secure(worktree)
+      const { busy, ignored, tip, uncommitted } = found
+      const commits = found.commits + elsewhere.commits
       const running = yield* processes.running(sessionKeyOf(worktree.delegationId))
-      if (running > 0 || !isUnchanged(found)) {
+      if (running > 0 || elsewhere.branches.length > 0 || !isUnchanged(found)) {
+        const own = elsewhere.branches.length === 0 || (tip !== null && tip !== worktree.base) ? [worktree.branch] : []
         yield* keep(worktree)
         return isolated(worktree, {
           kept: true,
@@ -104,7 +107,10 @@ export const make = Effect.gen(function* () {
           note: joined(
             commits === 0 && uncommitted === 0
               ? null
-              : `Its work is in there and nowhere else: look at it, and merge ${worktree.branch} where it is good.`,
+              : `Its work is in there and nowhere else: look at it, and merge ${[...own, ...elsewhere.branches].join(", ")} where it is good.`,
+            elsewhere.branches.length === 0
+              ? null
+              : `Commits of it are not on ${worktree.branch} but on ${elsewhere.branches.join(", ")}.`,
             uncommitted === 0 ? null : `What is not committed (${files(uncommitted)}) is in ${worktree.path} only.`,
             running > 0
               ? "A command that the helper started in the background still runs."

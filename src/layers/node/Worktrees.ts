@@ -1,12 +1,13 @@
 import { FileSystem } from "@effect/platform"
 import { Effect, Layer, Option } from "effect"
-import { rmdir } from "node:fs/promises"
+import { lstat, rmdir } from "node:fs/promises"
 import * as path from "node:path"
 import { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
 import * as ChildEnvironment from "../../fibers/ChildEnvironment.js"
 import { type Planned, type Worktree, WorktreeFailed, Worktrees } from "../../services/delegation/Worktrees.js"
 import { Settings } from "../../services/operation/Settings.js"
 import * as Git from "./process/Git.js"
+import * as GitReflog from "./process/GitReflog.js"
 import * as ProcessTable from "./process/ProcessTable.js"
 
 /** Looks at what is there already. */
@@ -78,13 +79,15 @@ const make = Effect.gen(function* () {
       const repository = path.basename(common) === ".git" ? path.dirname(common) : top
       const name = `${slug(words)}-${delegationId.slice(-8).toLowerCase()}`
       const root = path.join(repository, folder, name)
+      // A branch is a file to git, and where a file `hermes` is no folder can be.
+      const taken = yield* ask(repository, ["show-ref", "--verify", "--quiet", "refs/heads/hermes"])
       return {
         _tag: "Planned" as const,
         worktree: {
           delegationId,
           repository,
           path: root,
-          branch: `hermes/${name}`,
+          branch: taken.code === 0 ? `hermes-${name}` : `hermes/${name}`,
           base: head.stdout.trim()
         },
         directory: path.resolve(root, prefix),
@@ -101,6 +104,24 @@ const make = Effect.gen(function* () {
         })
       )
     )
+
+  /** A link would put the worktrees, and what is removed with them, where nobody expects them. */
+  const real = (repository: string) => {
+    const place = path.join(repository, folder)
+    return Effect.tryPromise({
+      try: () => lstat(place),
+      catch: (error) => error
+    }).pipe(
+      Effect.option,
+      Effect.filterOrFail(
+        (found) => Option.isNone(found) || !found.value.isSymbolicLink(),
+        () =>
+          new WorktreeFailed({
+            detail: `${place} is a symbolic link, and worktrees are made in the repository only: remove the link, or set delegation.worktree_isolation to false`
+          })
+      )
+    )
+  }
 
   /** Git is told not to see the folder by its own file for that, so that nothing of the repository's is changed. */
   const hide = (repository: string) =>
@@ -131,6 +152,7 @@ const make = Effect.gen(function* () {
   const add = ({ directory, worktree }: Planned) =>
     oneByOne.withPermits(1)(
       Effect.gen(function* () {
+        yield* real(worktree.repository)
         yield* hide(worktree.repository)
         yield* told(
           worktree.repository,
@@ -169,9 +191,64 @@ const make = Effect.gen(function* () {
       }
     })
 
-  const remove = ({ branch, path: root, repository }: Worktree, tip: string | null) =>
+  const branches = (repository: string) =>
+    Effect.map(
+      told(repository, ["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads"]),
+      (text) =>
+        new Map(
+          lines(text).map((line) => {
+            const [tip = "", ref = ""] = line.split(" ")
+            return [ref.slice("refs/heads/".length), tip] as const
+          })
+        )
+    )
+
+  const secure = ({ base, branch, path: root }: Worktree) =>
+    Effect.gen(function* () {
+      const { left, made } = GitReflog.moves(
+        lines(yield* told(root, ["log", "-g", `--format=${GitReflog.format}`, "HEAD", "--"]))
+      )
+      // The last of each line of commits: those that no other follows.
+      const ends = lines(
+        yield* told(root, [
+          "rev-list",
+          "--children",
+          "--ignore-missing",
+          "HEAD",
+          ...left,
+          "--not",
+          base,
+          "--branches",
+          "--tags",
+          "--remotes"
+        ])
+      ).filter((line) => !line.includes(" "))
+      let known = yield* branches(root)
+      for (const commit of ends) {
+        let name = `${branch}-left`
+        for (let next = 2; known.has(name); next++) name = `${branch}-left-${next}`
+        yield* told(root, ["update-ref", "-m", "left by a helper", `refs/heads/${name}`, commit, ""])
+        yield* Effect.logInfo(`a commit of a helper that was on no branch is on ${name} now`)
+        known = new Map(known).set(name, commit)
+      }
+      const secured = new Set(ends)
+      const tips = [...known].filter(([name, tip]) => name !== branch && (made.has(tip) || secured.has(tip)))
+      if (tips.length === 0) return { branches: [], commits: 0 }
+      const own = known.get(branch)
+      const beyond = (...without: ReadonlyArray<string>) =>
+        Effect.map(told(root, ["rev-list", ...tips.map(([, tip]) => tip), "--not", ...without]), lines)
+      const elsewhere = new Set(yield* beyond(base, ...(own === undefined ? [] : [own])))
+      return {
+        branches: tips.filter(([, tip]) => elsewhere.has(tip)).map(([name]) => name),
+        commits: (yield* beyond("HEAD", base)).filter((commit) => made.has(commit) && elsewhere.has(commit)).length
+      }
+    })
+
+  const remove = (worktree: Worktree, tip: string | null) =>
     oneByOne.withPermits(1)(
       Effect.gen(function* () {
+        const { branch, path: root, repository } = worktree
+        yield* secure(worktree)
         yield* told(repository, ["worktree", "remove", root], longMillis)
         if (tip !== null) yield* told(repository, ["update-ref", "-d", `refs/heads/${branch}`, tip])
         // The folder goes with the last one in it: one that is not empty cannot be removed so.
@@ -179,7 +256,7 @@ const make = Effect.gen(function* () {
       })
     )
 
-  return Worktrees.of({ plan, add, look, remove })
+  return Worktrees.of({ plan, add, look, secure, remove })
 })
 
 /** By the git that is installed. */

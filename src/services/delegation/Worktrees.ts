@@ -47,6 +47,13 @@ export interface Contents {
   readonly tip: string | null
 }
 
+/** Commits that were made in a worktree and are on other branches than its own. */
+export interface Elsewhere {
+  readonly branches: ReadonlyArray<string>
+  /** How many of them the worktree's own branch does not have, and are not where it stands. */
+  readonly commits: number
+}
+
 /** Git could not do it; nothing was lost. */
 export class WorktreeFailed extends Schema.TaggedError<WorktreeFailed>()("WorktreeFailed", { detail: Schema.String }) {
   override get message(): string {
@@ -66,7 +73,12 @@ export class Worktrees extends Context.Tag("hermes/delegation/Worktrees")<
     /** Makes it; leaves nothing behind when that fails or is interrupted. */
     readonly add: (planned: Planned) => Effect.Effect<void, WorktreeFailed>
     readonly look: (worktree: Worktree) => Effect.Effect<Contents, WorktreeFailed>
-    /** Removes it, and its branch where that still points to `tip`. Fails, and removes nothing, where something uncommitted is in it. */
+    /** Puts what was committed in it, and no branch, tag or remote has, under a branch; answers where its commits are. */
+    readonly secure: (worktree: Worktree) => Effect.Effect<Elsewhere, WorktreeFailed>
+    /**
+     * Removes it, and its branch where that still points to `tip`; what was committed in it is secured before. Fails, and
+     * removes nothing, where something uncommitted is in it.
+     */
     readonly remove: (worktree: Worktree, tip: string | null) => Effect.Effect<void, WorktreeFailed>
   }
 >() {}

@@ -134,6 +134,30 @@ describe("helpers that are isolated", () => {
       })
   )
 
+  it.scopedLive("name every branch that has commits of theirs, and what they left on none is on one", () =>
+    Effect.gen(function* () {
+      const project = yield* repository
+      yield* Effect.gen(function* () {
+        const [report] = yield* reports({
+          goal: `own=$(git branch --show-current); git checkout -q --detach; ${commit("left.txt")}; git checkout -q $own`
+        })
+        const { branch, note, path: place } = report?.worktree ?? {}
+        expect(report?.worktree).toMatchObject({ kept: true, changed: true, commits: 1, uncommitted_files: 0 })
+        expect(String(note)).toContain(`merge ${String(branch)}-left where it is good`)
+        expect(String(note)).toContain(`Commits of it are not on ${String(branch)} but on ${String(branch)}-left.`)
+        // Its work is elsewhere: it goes like any other, and the branch stays.
+        const known = yield* Database
+        yield* known.write(
+          "test",
+          Effect.flatMap(Transaction, (sql) => sql`UPDATE worktrees SET kept_at = 0`)
+        )
+        expect(yield* tidy).toBe(1)
+        expect(existsSync(String(place))).toBe(false)
+        expect(git(project, "show", `${String(branch)}-left:left.txt`)).toBe("work")
+      }).pipe(Effect.provide(gateway(project)))
+    })
+  )
+
   it.scopedLive("are told where they are; without the setting they work where their parent does", () =>
     Effect.gen(function* () {
       const project = yield* repository

@@ -3,12 +3,12 @@ import { describe, it } from "@effect/vitest"
 import { Effect, FastCheck as fc, Layer } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs"
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs"
 import * as path from "node:path"
 import { expect } from "vitest"
 import * as AmbientEnvironment from "../../../src/fibers/AmbientEnvironment.js"
 import * as WorktreesLayer from "../../../src/layers/node/Worktrees.js"
-import { isDone, isUnchanged, Worktrees } from "../../../src/services/delegation/Worktrees.js"
+import { isDone, isUnchanged, type Worktree, Worktrees } from "../../../src/services/delegation/Worktrees.js"
 import { scaled } from "../../scale.js"
 import { files, settingsLayer } from "../support/hands.js"
 import { environment, folder, git, repository, write } from "../support/repository.js"
@@ -112,6 +112,34 @@ describe("a worktree", () => {
     }).pipe(Effect.provide(here))
   )
 
+  it.scopedLive("has a name that git can give where a branch stands in the way of the usual one", () =>
+    Effect.gen(function* () {
+      const project = yield* repository
+      git(project, "branch", "hermes")
+      const worktree = yield* made(project)
+      expect(worktree.branch).toBe("hermes-fix-the-tests-abcdefgh")
+      expect(git(worktree.path, "branch", "--show-current")).toBe(worktree.branch)
+      git(project, "pack-refs", "--all")
+      expect((yield* made(project, "delegation_ijklmnop")).branch).toBe("hermes-fix-the-tests-ijklmnop")
+    }).pipe(Effect.provide(here))
+  )
+
+  it.scopedLive("is not made behind a symbolic link, and what helps is said", () =>
+    Effect.gen(function* () {
+      const worktrees = yield* Worktrees
+      const project = yield* repository
+      const elsewhere = yield* folder
+      symlinkSync(elsewhere, path.join(project, ".worktrees"))
+      const failed = yield* Effect.flip(worktrees.add(yield* planned(project)))
+      expect(failed.message).toContain(`${path.join(project, ".worktrees")} is a symbolic link`)
+      expect(failed.message).toMatch(/remove the link, or set delegation\.worktree_isolation to false/)
+      expect(readdirSync(elsewhere)).toEqual([])
+      expect(branches(project)).toEqual(["main"])
+      rmSync(path.join(project, ".worktrees"))
+      expect(existsSync((yield* made(project)).path)).toBe(true)
+    }).pipe(Effect.provide(here))
+  )
+
   it.scopedLive("starts no program of the repository's own", () =>
     Effect.gen(function* () {
       const project = yield* repository
@@ -140,10 +168,17 @@ const acts = [
   "detach",
   "merge",
   "reset",
-  "delete branch"
+  "delete branch",
+  "go back",
+  "amend",
+  "squash"
 ] as const
 
-const act = (what: (typeof acts)[number], at: number, worktree: string, project: string): void => {
+const act = (
+  what: (typeof acts)[number],
+  at: number,
+  { base, branch: own, path: worktree, repository: project }: Worktree
+): void => {
   const commit = (): void => {
     write(path.join(worktree, `work${at}.txt`), `work ${at}\n`)
     git(worktree, "add", ".")
@@ -169,10 +204,22 @@ const act = (what: (typeof acts)[number], at: number, worktree: string, project:
       git(worktree, "checkout", "--quiet", "--detach")
       return commit()
     case "merge":
-      git(project, "merge", "--quiet", "--no-edit", git(worktree, "rev-parse", "HEAD"))
+      git(project, "merge", "--quiet", "--no-edit", "-Xtheirs", git(worktree, "rev-parse", "HEAD"))
       return
     case "reset":
       git(worktree, "reset", "--quiet", "--hard", "HEAD")
+      return
+    case "go back":
+      if (branches(project).includes(own)) git(worktree, "checkout", "--quiet", "--force", own)
+      return
+    case "amend":
+      // With nothing committed yet it would be another's commit.
+      if (git(worktree, "rev-parse", "HEAD") === base) return
+      git(worktree, "commit", "--quiet", "--amend", "--allow-empty", `--message=amended ${at}`)
+      return
+    case "squash":
+      git(worktree, "reset", "--quiet", "--soft", base)
+      git(worktree, "commit", "--quiet", "--allow-empty", `--message=squashed ${at}`)
       return
     case "delete branch": {
       const branch = git(worktree, "branch", "--show-current")
@@ -191,10 +238,11 @@ describe("nothing is lost with a worktree", () => {
         seed: 11
       })
       const seen = new Set<string>()
-      for (const [number, steps] of [[], ["ignore"] as const, ["commit"] as const, ...samples].entries()) {
+      const always = [[], ["ignore"], ["commit"], ["detach", "go back"], ["branch", "go back"]] as const
+      for (const [number, steps] of [...always, ...samples].entries()) {
         const project = yield* repository
         const worktree = yield* made(project, `delegation_${String(number).padStart(8, "0")}`)
-        steps.forEach((what, at) => act(what, at, worktree.path, project))
+        steps.forEach((what, at) => act(what, at, worktree))
         const found = yield* worktrees.look(worktree)
         const head = git(worktree.path, "rev-parse", "HEAD")
         const tip = git(worktree.path, "for-each-ref", "--format=%(objectname)", `refs/heads/${worktree.branch}`)
@@ -210,8 +258,50 @@ describe("nothing is lost with a worktree", () => {
         expect(branches(project)).not.toContain(worktree.branch)
         for (const commit of [head, tip].filter((id) => id !== ""))
           expect(git(project, "for-each-ref", "--contains", commit), steps.join()).not.toBe("")
+        for (const [at, what] of steps.entries())
+          if (what === "commit" || what === "branch" || what === "detach") {
+            const has = git(project, "log", "--branches", "--tags", "--format=%H", "--", `work${at}.txt`)
+            expect(has, `${steps.join()}: ${at}`).not.toBe("")
+          }
       }
       expect(seen).toEqual(new Set(["removed", "kept"]))
+    }).pipe(Effect.provide(here))
+  )
+
+  it.scopedLive("what was committed on no branch gets one, once; what only stands again elsewhere gets none", () =>
+    Effect.gen(function* () {
+      const worktrees = yield* Worktrees
+      const project = yield* repository
+      const after = (number: number, ...steps: ReadonlyArray<(typeof acts)[number]>) =>
+        Effect.gen(function* () {
+          const worktree = yield* made(project, `delegation_${String(number).padStart(8, "0")}`)
+          // Made in the same second with the same words two would be one commit.
+          steps.forEach((what, at) => act(what, number * 10 + at, worktree))
+          const found = yield* worktrees.secure(worktree)
+          expect(yield* worktrees.secure(worktree)).toEqual(found)
+          return { ...found, branches: found.branches.map((name) => name.replace(worktree.branch, "ITS")) }
+        })
+      expect(yield* after(1, "commit", "amend", "commit", "squash")).toEqual({ branches: [], commits: 0 })
+      expect(yield* after(2, "detach", "detach", "go back")).toEqual({ branches: ["ITS-left"], commits: 2 })
+      // Where it stands is counted as its own.
+      expect(yield* after(3, "detach", "amend")).toEqual({ branches: ["ITS-left"], commits: 0 })
+      expect(yield* after(4, "detach", "go back", "detach", "go back")).toEqual({
+        branches: ["ITS-left", "ITS-left-2"],
+        commits: 2
+      })
+      expect(yield* after(5, "branch", "go back", "commit")).toEqual({ branches: ["own50"], commits: 1 })
+      expect(yield* after(6, "commit", "merge")).toEqual({ branches: [], commits: 0 })
+    }).pipe(Effect.provide(here))
+  )
+
+  it.scopedLive("and what is committed is found although the repository writes no log of its own", () =>
+    Effect.gen(function* () {
+      const project = yield* repository
+      git(project, "config", "core.logAllRefUpdates", "false")
+      const worktree = yield* made(project)
+      act("detach", 0, worktree)
+      act("go back", 1, worktree)
+      expect((yield* Effect.flatMap(Worktrees, ({ secure }) => secure(worktree))).commits).toBe(1)
     }).pipe(Effect.provide(here))
   )
 
@@ -261,8 +351,9 @@ describe("nothing is lost with a worktree", () => {
       git(project, "worktree", "add", "--quiet", away)
       yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(`${away}-unmounted`, { recursive: true })))
       renameSync(away, `${away}-unmounted`)
+      const found = yield* planned(project)
       git(project, "branch", "hermes")
-      const failed = yield* Effect.flip(worktrees.add(yield* planned(project)))
+      const failed = yield* Effect.flip(worktrees.add(found))
       expect(failed.message).toContain("refs/heads/hermes")
       expect(git(project, "worktree", "list")).toContain(path.basename(away))
       expect(existsSync(path.join(project, ".worktrees", "fix-the-tests-abcdefgh"))).toBe(false)

@@ -31,7 +31,12 @@ const settled = {
   GIT_OPTIONAL_LOCKS: "0",
   LC_ALL: "C"
 }
-const plain = ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]
+const plain = [
+  ...["-c", "core.hooksPath=/dev/null"],
+  ...["-c", "core.fsmonitor=false"],
+  // Where git has begun to write down a working tree's moves it goes on, whatever is set.
+  ...["-c", "core.logAllRefUpdates=true"]
+]
 
 export interface Asked {
   readonly directory: string
