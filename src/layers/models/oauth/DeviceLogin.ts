@@ -25,7 +25,8 @@ export class LoginRefused extends Data.TaggedError("LoginRefused")<{
 }
 
 const WebAddress = Schema.String.pipe(Schema.filter((text) => /^https?:\/\//i.test(text) && URL.canParse(text)))
-const Seconds = Schema.Number.pipe(Schema.filter((n) => Number.isFinite(n) && n >= 0))
+/** Below zero too: what the server says is over is told. */
+const Life = Schema.Union(Schema.Number, Schema.NumberFromString).pipe(Schema.filter((n) => !Number.isNaN(n)))
 
 /** Some servers call the address by its older name. */
 const Authorization = Schema.Struct({
@@ -34,11 +35,13 @@ const Authorization = Schema.Struct({
   verification_uri: Schema.optional(WebAddress),
   verification_url: Schema.optional(WebAddress),
   verification_uri_complete: Schema.optional(Schema.NullOr(WebAddress)),
-  expires_in: Seconds,
-  interval: Schema.optional(Schema.NullOr(Seconds))
+  expires_in: TokenEndpoint.lenient(Life),
+  interval: TokenEndpoint.lenient(TokenEndpoint.Seconds)
 })
 
 const longestMillis = 30 * 60_000
+/** Where a server does not say it, or says something that makes no sense. */
+const standardMillis = 10 * 60_000
 const standardIntervalMillis = 5_000
 const [shortestIntervalMillis, longestIntervalMillis] = [100, 60_000]
 
@@ -52,8 +55,22 @@ const words: { readonly [code: string]: string } = {
   invalid_scope: "the server does not know this scope; check scope of the login"
 }
 
-const detailOf = ({ code, detail }: TokenEndpoint.EndpointFailure): string =>
-  code !== null && words[code] !== undefined ? `${words[code]} (${detail})` : detail
+/** A server that speaks, and of something else: its address is the likely mistake. */
+const isElsewhere = ({ code, kind, status }: TokenEndpoint.EndpointFailure): boolean =>
+  code === null && (kind === "refused" || isJunk({ kind, status })) && status !== 429
+
+/** Well received, and no answer. It is asked again: what stands before a server may have said it. */
+const isJunk = ({ kind, status }: Pick<TokenEndpoint.EndpointFailure, "kind" | "status">): boolean =>
+  kind === "unheard" && status !== null && status < 300
+
+const mostJunk = 3
+
+const detailOf = (failure: TokenEndpoint.EndpointFailure, setting: "device_url" | "token_url"): string => {
+  const { code, detail } = failure
+  const known = code === null ? undefined : words[code]
+  if (known !== undefined) return `${known} (${detail})`
+  return isElsewhere(failure) ? `${detail}; check ${setting} of the login` : detail
+}
 
 /** Asks until the person has said yes or no, or the time is over. */
 const awaited = (
@@ -64,14 +81,18 @@ const awaited = (
   intervalMillis: number
 ): Effect.Effect<TokenEndpoint.Tokens, LoginRefused> =>
   Effect.gen(function* () {
+    let junk = 0
     for (let interval = intervalMillis; ;) {
-      yield* Effect.sleep(interval)
+      const left = expiresAt - (yield* Clock.currentTimeMillis)
+      yield* Effect.sleep(Math.max(shortestIntervalMillis, Math.min(interval, left)))
       const answer = yield* Effect.either(TokenEndpoint.ask(client, login.tokenUrl, fields, TokenEndpoint.Tokens))
       if (answer._tag === "Right") return answer.right
       const failure = answer.left
       const { code, kind, status } = failure
       const passing = code === "authorization_pending" || code === "slow_down"
-      if (kind === "refused" && !passing && status !== 429) return yield* refused(login, detailOf(failure))
+      junk = isJunk(failure) ? junk + 1 : 0
+      if ((kind === "refused" && !passing && status !== 429) || junk === mostJunk)
+        return yield* refused(login, detailOf(failure, "token_url"))
       if ((yield* Clock.currentTimeMillis) >= expiresAt) return yield* refused(login, words["expired_token"] ?? "")
       if (code === "slow_down") interval += 5_000
       else if (!passing) interval = Math.min(interval * 2, Math.max(longestIntervalMillis, intervalMillis))
@@ -93,10 +114,13 @@ export const begin = (
       login.deviceUrl,
       { client_id: login.clientId, client_secret: login.clientSecret, scope: login.scope },
       Schema.parseJson(Authorization)
-    ).pipe(Effect.mapError((failure) => refused(login, detailOf(failure))))
+    ).pipe(Effect.mapError((failure) => refused(login, detailOf(failure, "device_url"))))
     const address = given.verification_uri ?? given.verification_url
     if (address === undefined) return yield* refused(login, "the server does not say where to say yes")
-    const expiresAt = (yield* Clock.currentTimeMillis) + Math.min(given.expires_in * 1_000, longestMillis)
+    const life = typeof given.expires_in === "number" ? given.expires_in * 1_000 : standardMillis
+    if (life <= 0)
+      return yield* refused(login, `the server gives a code that is over already (expires_in ${given.expires_in})`)
+    const expiresAt = (yield* Clock.currentTimeMillis) + Math.min(life, longestMillis)
     return {
       invitation: {
         userCode: given.user_code,

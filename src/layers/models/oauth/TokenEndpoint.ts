@@ -6,7 +6,7 @@ import * as HttpBody from "@effect/platform/HttpBody"
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
-import { Clock, Data, Effect, Either, Redacted, Schema, Stream } from "effect"
+import { Clock, Data, Effect, Either, Option, type ParseResult, Redacted, Schema, Stream } from "effect"
 import * as Misfit from "../../../services/operation/Misfit.js"
 import * as ErrorBody from "../ErrorBody.js"
 import * as Failure from "../Failure.js"
@@ -36,12 +36,43 @@ const Refusal = Schema.Struct({
   error_description: Schema.optional(Schema.NullOr(Schema.String))
 })
 const decodeRefusal = Misfit.decoder(Schema.parseJson(Refusal))
+const decodeJson = Schema.decodeUnknownOption(Schema.parseJson())
 
 const failure = (
   kind: EndpointFailure["kind"],
   detail: string,
   more: Partial<Pick<EndpointFailure, "code" | "status" | "retryAfterMillis">> = {}
 ) => new EndpointFailure({ kind, detail, code: null, status: null, retryAfterMillis: null, ...more })
+
+/** What came in the place of an answer, without a word of it. */
+const oddity = (text: string, misfit: ParseResult.ParseError): string => {
+  if (text.trim() === "") return "nothing"
+  if (/^\s*</.test(text)) return "a web page"
+  if (Option.isNone(decodeJson(text))) return "a text that is no JSON"
+  const fields = Misfit.issues(misfit).flatMap(({ path, problem }) =>
+    path === "" ? [] : [problem === "is missing" ? `without ${path}` : `with a ${path} that cannot be used`]
+  )
+  return fields.length === 0 ? "JSON that is no object" : `JSON ${[...new Set(fields)].join(", ")}`
+}
+
+interface Said {
+  readonly code: string | null
+  readonly words: string
+}
+
+/** The refusal of RFC 6749, or one in the shape of the provider's API; null where it is none. */
+const refusalOf = (text: string, status: number): Said | null => {
+  const standard = decodeRefusal(text)
+  if (Either.isRight(standard)) return { code: standard.right.error, words: standard.right.error_description ?? "" }
+  // An API that is in trouble says so in this shape too, and has refused nothing then.
+  if (status >= 500) return null
+  const json = Option.getOrNull(decodeJson(text))
+  if (typeof json !== "object" || json === null || (isGood(status) && !("error" in json))) return null
+  const said = ErrorBody.fromJson(json)
+  return said === null ? null : { code: said.code, words: said.message }
+}
+
+const isGood = (status: number): boolean => status >= 200 && status < 300
 
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : "the login's server")
 
@@ -96,25 +127,24 @@ export const ask = <A>(
         status: response.status
       })
     const text = yield* Effect.mapError(textOf(response), () => failure("unheard", `${host}: the answer broke off`))
-    if (response.status >= 200 && response.status < 300) {
-      const answer = decode(text)
-      if (Either.isRight(answer)) return answer.right
-    }
-    const refusal = decodeRefusal(text)
+    const { status } = response
+    const answer = decode(text)
+    if (isGood(status) && Either.isRight(answer)) return answer.right
+    const refusal = refusalOf(text, status)
     const now = yield* Clock.currentTimeMillis
-    const more = { status: response.status, retryAfterMillis: ErrorBody.retryAfterMillis(response.headers, "", now) }
-    if (Either.isRight(refusal)) {
-      const { error, error_description: words } = refusal.right
-      const code = /^[\w.:-]{1,80}$/.test(error) ? error : null
-      const said = [code, words].filter((part) => typeof part === "string" && part !== "").join(": ")
-      return yield* failure("refused", `${host} said ${Failure.detailOf(said, scrub)}`, { ...more, code })
+    const more = { status, retryAfterMillis: ErrorBody.retryAfterMillis(response.headers, "", now) }
+    if (refusal !== null) {
+      const code = refusal.code !== null && /^[\w.:-]{1,80}$/.test(refusal.code) ? refusal.code : null
+      const said = Failure.detailOf([code, refusal.words].filter((part) => part).join(": "), scrub)
+      const detail = said === "" ? `${host} answers with status ${status}` : `${host} said ${said}`
+      return yield* failure("refused", detail, { ...more, code })
     }
     // A good status with an answer that makes no sense: it may have been acted upon.
     return yield* failure(
-      response.status >= 400 && response.status < 500 ? "refused" : "unheard",
-      response.status >= 200 && response.status < 300
-        ? `${host} answers with something else than OAuth`
-        : `${host} answers with status ${response.status}`,
+      status >= 400 && status < 500 ? "refused" : "unheard",
+      isGood(status) && Either.isLeft(answer)
+        ? `${host} answers with something else than OAuth: ${oddity(text, answer.left)}`
+        : `${host} answers with status ${status}${/^\s*</.test(text) ? " and a web page" : ""}`,
       more
     )
   }).pipe(
@@ -126,12 +156,13 @@ export const ask = <A>(
   )
 }
 
-const Seconds = Schema.Union(Schema.Number, Schema.NumberFromString).pipe(
+/** A number of seconds, as some servers write it too. */
+export const Seconds = Schema.Union(Schema.Number, Schema.NumberFromString).pipe(
   Schema.filter((n) => Number.isFinite(n) && n >= 0)
 )
 
 /** What stands beside a good token and makes no sense is left out: its refresh token is spent, and the login would be lost. */
-const lenient = <A, I>(schema: Schema.Schema<A, I>) =>
+export const lenient = <A, I>(schema: Schema.Schema<A, I>) =>
   Schema.optional(Schema.NullOr(schema).annotations({ decodingFallback: () => Either.right(null) }))
 
 /** Tokens as a server gives them (RFC 6749 §5.1). */

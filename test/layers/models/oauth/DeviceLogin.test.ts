@@ -1,6 +1,6 @@
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Clock, Duration, Effect, Redacted } from "effect"
 import * as DeviceLogin from "../../../../src/layers/models/oauth/DeviceLogin.js"
 import type { OAuthLogin } from "../../../../src/services/credential/OAuthLogin.js"
 import * as Logins from "../../../../src/layers/models/oauth/Logins.js"
@@ -50,6 +50,85 @@ describe("a login from another device", () => {
       const page = yield* OAuthServer.make({ instead: () => ({ status: 200, body: "<html>Sign in</html>" }) })
       const lost = { ...loginOf(page), deviceUrl: page.tokenUrl }
       assert.include((yield* Effect.flip(begun(lost))).message, "something else than OAuth")
+    })
+  )
+
+  it.scopedLive("an answer that is none ends it after a few, with what came and where to look", () =>
+    Effect.gen(function* () {
+      const said = (instead: OAuthServer.Answer) =>
+        Effect.gen(function* () {
+          const server = yield* OAuthServer.make({ interval: 0.01, instead: () => instead })
+          const { message } = yield* Effect.flip((yield* begun(loginOf(server))).tokens)
+          const device = { ...loginOf(server), deviceUrl: server.tokenUrl }
+          const asked = server.asked()
+          return { message, asked, first: (yield* Effect.flip(begun(device))).message }
+        })
+      const page = yield* said({ status: 200, body: "<!doctype html><title>Sign in</title>" })
+      assert.include(page.message, "something else than OAuth: a web page; check token_url of the login")
+      assert.include(page.first, "something else than OAuth: a web page; check device_url of the login")
+      assert.strictEqual(page.asked, 3)
+      const other = yield* said({ status: 200, body: { token: "secret-in-a-strange-place" } })
+      assert.include(other.message, "JSON without access_token;")
+      assert.include(other.first, "JSON without device_code;")
+      assert.notInclude(JSON.stringify(other), "strange-place")
+      const kind = yield* said({ status: 200, body: { access_token: "secret-of-a-kind", token_type: "mac" } })
+      assert.include(kind.message, "JSON with a token_type that cannot be used;")
+      assert.notInclude(JSON.stringify(kind), "secret-of-a-kind")
+      assert.include((yield* said({ status: 200, body: "" })).message, "OAuth: nothing;")
+      assert.include((yield* said({ status: 200, body: "ok" })).message, "OAuth: a text that is no JSON;")
+      assert.include((yield* said({ status: 200, body: "7" })).message, "OAuth: JSON that is no object;")
+    })
+  )
+
+  it.scopedLive("a refusal in another shape is told in the server's words, once", () =>
+    Effect.gen(function* () {
+      const said = (status: number, body: unknown) =>
+        Effect.gen(function* () {
+          const server = yield* OAuthServer.make({ interval: 0.01, instead: () => ({ status, body }) })
+          const { message } = yield* Effect.flip((yield* begun(loginOf(server))).tokens)
+          assert.strictEqual(server.asked(), 1)
+          return message
+        })
+      assert.include(
+        yield* said(404, "<html>Not found</html>"),
+        "status 404 and a web page; check token_url of the login"
+      )
+      assert.include(yield* said(400, { error: { message: "no such client", code: 17 } }), "said 17: no such client")
+      assert.include(yield* said(200, { error: { code: "access_denied" } }), "declined in the browser")
+      assert.include(yield* said(400, { message: "the wrong door" }), "said the wrong door; check token_url")
+      assert.include(yield* said(400, { error: "oops", error_description: null }), "said oops")
+    })
+  )
+
+  it.scopedLive("a code that makes no sense is told, and numbers that make none are not needed", () =>
+    Effect.gen(function* () {
+      const code = { device_code: "the-device-code", user_code: "A", verification_uri: "https://example.org" }
+      const given = (more: object) =>
+        Effect.gen(function* () {
+          const server = yield* OAuthServer.make({ instead: () => ({ status: 200, body: { ...code, ...more } }) })
+          return yield* Effect.either(begun({ ...loginOf(server), deviceUrl: server.tokenUrl }))
+        })
+      const over = yield* given({ expires_in: -5 })
+      assert.isTrue(over._tag === "Left" && over.left.message.includes("over already (expires_in -5)"))
+      for (const odd of [{}, { expires_in: "soon" }, { expires_in: 1e300 }, { expires_in: "600", interval: -1 }]) {
+        const fine = yield* given(odd)
+        const left = fine._tag === "Right" ? fine.right.invitation.expiresAt - (yield* Clock.currentTimeMillis) : 0
+        assert.isTrue(left > 500_000 && left <= 1_800_000, JSON.stringify(odd))
+      }
+    })
+  )
+
+  it.scopedLive("a server that always asks for patience gets it until the code is over, and no longer", () =>
+    Effect.gen(function* () {
+      const server = yield* OAuthServer.make({
+        interval: 0.01,
+        codeLives: 0.4,
+        instead: () => ({ status: 400, body: { error: "slow_down" } })
+      })
+      const { tokens } = yield* begun(loginOf(server))
+      const [waited, error] = yield* Effect.timed(Effect.flip(tokens))
+      assert.include(error.message, "nobody said yes in time")
+      assert.isBelow(Duration.toMillis(waited), 4_000)
     })
   )
 

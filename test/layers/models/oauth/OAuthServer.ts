@@ -49,6 +49,8 @@ export interface Options {
   /** After a token was spent and before the answer leaves. */
   readonly spent?: () => Promise<void>
   readonly interval?: number
+  /** Of the code that a person is shown. Seconds. */
+  readonly codeLives?: number
 }
 
 interface Family {
@@ -117,7 +119,7 @@ export const make = (options: Options = {}): Effect.Effect<OAuthServer, never, S
             user_code: "WDJB-MJHT",
             verification_uri: "http://127.0.0.1/say-yes",
             verification_uri_complete: "http://127.0.0.1/say-yes?code=WDJB-MJHT",
-            expires_in: 600,
+            expires_in: options.codeLives ?? 600,
             interval: options.interval ?? 0
           }
         }
