@@ -25,6 +25,7 @@ import * as OwnCooldowns from "./Cooldowns.js"
 import { exhausted } from "./Exhaustion.js"
 import { sizeOf } from "./Failure.js"
 import { type ModelLimits, standard } from "./Limits.js"
+import * as Reseated from "./Reseated.js"
 
 /** So long is the configured backend left alone once nobody in its chain has answered. */
 const exhaustedMillis = 60_000
@@ -340,16 +341,6 @@ const over = (
 ) =>
   Effect.gen(function* () {
     const cooldowns = yield* Cooldowns
-    const seats = new Map<ModelBackendService, SeatName>()
-    const link = (backend: ModelBackend) =>
-      Effect.flatMap(
-        Backend.seatsOf(backend),
-        Effect.forEach(({ seat, ...one }) =>
-          Effect.tap(Backend.make({ ...one, limits, timezone: settings.timezone }), (service) =>
-            Effect.sync(() => void seats.set(service, seat))
-          )
-        )
-      )
     const usable: Array<ModelBackend> = []
     const skipped: Array<string> = []
     for (const fallback of distinct(primary, fallbacks)) {
@@ -361,14 +352,36 @@ const over = (
       yield* Effect.logWarning("a fallback is not set up and is left out").pipe(
         Effect.annotateLogs({ skipped: skipped.join("; ") })
       )
-    return yield* make(yield* link(primary), yield* Effect.forEach(usable, link), {
-      maxRetries: settings.agent.apiMaxRetries,
-      recoveryCycles: settings.agent.autoRecoveryCycles,
-      cooldowns,
-      strategies: settings.keyStrategies,
-      seatOf: (service) => seats.get(service),
-      skipped
+    const chain = [primary, ...usable]
+    const route = Effect.gen(function* () {
+      const seats = new Map<ModelBackendService, SeatName>()
+      const link = (backend: ModelBackend) =>
+        Effect.flatMap(
+          Backend.seatsOf(backend),
+          Effect.forEach(({ seat, ...one }) =>
+            Effect.tap(Backend.make({ ...one, limits, timezone: settings.timezone }), (service) =>
+              Effect.sync(() => void seats.set(service, seat))
+            )
+          )
+        )
+      return yield* make(yield* link(primary), yield* Effect.forEach(usable, link), {
+        maxRetries: settings.agent.apiMaxRetries,
+        recoveryCycles: settings.agent.autoRecoveryCycles,
+        cooldowns,
+        strategies: settings.keyStrategies,
+        seatOf: (service) => seats.get(service),
+        skipped
+      })
     })
+    if (chain.every((backend) => backend.login === undefined)) return yield* route
+    const context = yield* Effect.context<Backend.BackendNeeds>()
+    const loggedIn = Effect.map(Effect.forEach(chain, Backend.seatsOf), (seated) =>
+      seated
+        .flat()
+        .map(({ seat }) => nameOf(seat))
+        .join("\n")
+    )
+    return yield* Reseated.make(Effect.provide(loggedIn, context), Effect.provide(route, context))
   })
 
 const fromSettings = (limits: ModelLimits) =>

@@ -84,7 +84,7 @@ const login = Command.make(
             : []),
           ...(kept.priority === 0
             ? []
-            : ["A running gateway asks with it from its next start on, while the others are at a limit."])
+            : ["A running gateway asks with it from its next turn on, while the others are at a limit."])
         ])
       }).pipe(Effect.provide(Layer.merge(Credentials.store, FetchHttpClient.layer)))
     })

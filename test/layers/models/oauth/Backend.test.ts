@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger, Redacted } from "effect"
 import * as Cooldowns from "../../../../src/layers/models/Cooldowns.js"
 import * as Route from "../../../../src/layers/models/Route.js"
-import { ModelRoute, type RouteOfTurn } from "../../../../src/services/agent/ModelRoute.js"
+import { ModelRoute, ofTurn, type RouteOfTurn } from "../../../../src/services/agent/ModelRoute.js"
 import * as ModelProblem from "../../../../src/services/agent/ModelProblem.js"
 import { type ModelBackend, Settings } from "../../../../src/services/operation/Settings.js"
 import * as Server from "../../../../src/testing/ModelServer.js"
@@ -140,6 +140,41 @@ describe("a model that is asked with a login", () => {
       limited = one.access
       assert.strictEqual(yield* routed(Effect.zipRight(spoken, spoken), directory, backend), "with the login")
       assert.deepStrictEqual((yield* model.requests).map(bearer), ["sk-key", one.access, two.access, two.access])
+    })
+  )
+
+  it.scopedLive("who logs in while the gateway runs is asked with at once, and who logs out is not any more", () =>
+    Effect.gen(function* () {
+      let limited = ""
+      const { backend, directory, login, model, oauth } = yield* stage((request) =>
+        bearer(request) === limited ? Server.refuses(429) : null
+      )
+      const [one, two] = [oauth.grant(), oauth.grant()]
+      const first = { login, issued: one, expiresAt: soon, id: "crd_1", label: "default" }
+      const second = { login, issued: two, expiresAt: soon, id: "crd_2", label: "work" }
+      write(directory, first)
+      yield* routed(
+        Effect.gen(function* () {
+          const turn = yield* Effect.flatMap(ModelRoute, ofTurn)
+          assert.strictEqual(yield* streamed, "with the login")
+          limited = one.access
+          // One that has begun keeps what it began with.
+          write(directory, first, second)
+          assert.strictEqual((yield* Effect.flip(turn.speak(ask("a"), () => Effect.void))).reason, "rate_limit")
+          const next = yield* Effect.flatMap(ModelRoute, ofTurn)
+          yield* next.speak(ask("a"), () => Effect.void)
+          assert.strictEqual(yield* streamed, "with the login")
+          assert.strictEqual(yield* spoken, "with the login")
+          write(directory, first)
+          assert.strictEqual((yield* Effect.flip(spoken)).reason, "rate_limit")
+        }),
+        directory,
+        backend
+      )
+      assert.deepStrictEqual(
+        (yield* model.requests).map(bearer),
+        [one, one, two, two, two, one].map(({ access }) => access)
+      )
     })
   )
 
