@@ -12,7 +12,7 @@ import { SessionId } from "../../src/services/session/Session.js"
 import { SessionStore } from "../../src/services/session/SessionStore.js"
 import { type Message, Transcript } from "../../src/services/session/Transcript.js"
 import { Database } from "../../src/services/state/Database.js"
-import { type Context, type Family, median, quantile, type Row } from "../harness.js"
+import { collect, type Context, type Family, median, quantile, type Row } from "../harness.js"
 
 const text = "a message of ordinary length, as people write them to one another when they have something to say "
 const message: Message = { _tag: "user", text, platformMessageId: "1" }
@@ -60,8 +60,9 @@ const layerOf = (file: string) =>
     Layer.provideMerge(Layer.merge(SqliteDatabase.layer({ file }), Ids.layer))
   )
 
+/** As the program runs, without spans (`launch`). */
 const within = <A>(file: string, effect: Effect.Effect<A, unknown, Stores>): Promise<A> =>
-  Effect.runPromise(Effect.provide(effect, layerOf(file)) as Effect.Effect<A>)
+  Effect.runPromise(Effect.withTracerEnabled(Effect.provide(effect, layerOf(file)), false) as Effect.Effect<A>)
 
 const prepare = async (file: string, sessions: number): Promise<void> => {
   const db = await rawDatabase(file, sessions)
@@ -177,19 +178,30 @@ const singles = async ({ folder, quick }: Context): Promise<ReadonlyArray<Row>> 
   ]
 }
 
-/** The slowest of many commits: where a checkpoint inside of one would show. */
+/** The slowest of many commits: where a checkpoint inside of one would show. In turns, so that a slow moment falls on both. */
 const spikes = async ({ folder, quick }: Context): Promise<Row> => {
-  const count = quick ? 2_000 : 10_000
+  const [turns, count] = quick ? [2, 1_000] : [10, 1_000]
   const raw = await rawDatabase(path.join(folder, "raw-spikes.db"), 100)
   const add = rawAppend(raw)
-  const beside = await Effect.runPromise(eachTimed(count, (i) => Effect.sync(() => add(session(i % 100), 1, i))))
-  raw.close()
   const file = path.join(folder, "ours-spikes.db")
   await prepare(file, 100)
-  const ours = await within(
+  const { beside, ours } = await within(
     file,
-    Effect.flatMap(appender, (append) => eachTimed(count, (i) => append(i % 100)))
+    Effect.gen(function* () {
+      const append = yield* appender
+      const figures = { beside: [] as Array<number>, ours: [] as Array<number> }
+      collect()
+      for (let turn = -1; turn < turns; turn++) {
+        const theirs = yield* eachTimed(count, (i) => Effect.sync(() => add(session(i % 100), 1, i)))
+        const own = yield* eachTimed(count, (i) => append(i % 100))
+        if (turn < 0) continue
+        figures.beside.push(...theirs)
+        figures.ours.push(...own)
+      }
+      return figures
+    })
   )
+  raw.close()
   return {
     what: "p99 of appends, one after another",
     unit: "ms",
