@@ -6,6 +6,7 @@ import * as http from "node:http"
 import path from "node:path"
 import { describe, expect, test } from "vitest"
 import { version } from "../../src/services/operation/Version.js"
+import * as Login from "../layers/models/oauth/fixture.js"
 import { homes, json, run } from "./support/hermes.js"
 import * as Shapes from "./support/shapes.js"
 import { asked, offered, openTurns, within } from "./support/state.js"
@@ -96,6 +97,53 @@ describe("status", () => {
     expect(await run(["gateway", "status", "--home", directory])).toMatchObject({ code: 1 })
     expect(await run(["gateway", "stop"], { env: { HERMES_HOME: directory } })).toMatchObject({ code: 0 })
     expect(existsSync(directory)).toBe(false)
+  })
+
+  test("tells who is logged in with what, and no token", async () => {
+    const server = { deviceUrl: "https://portal.example/device", tokenUrl: "https://portal.example/token" }
+    const login = Login.loginOf(server, { baseUrl: "https://portal.example/v1" })
+    const portal = {
+      base_url: login.baseUrl,
+      client_id: login.clientId,
+      device_url: login.deviceUrl,
+      token_url: login.tokenUrl
+    }
+    const directory = withConfig("logins", JSON.stringify({ oauth: { portal } }))
+    const issued = { access: "an-access-token-that-nobody-sees", refresh: "a-refresh-token-that-nobody-sees" }
+    const later = Date.UTC(2099, 0, 1)
+    Login.write(
+      directory,
+      { login, issued, expiresAt: later },
+      { login, issued, expiresAt: 1_000, id: "crd_2", label: "work" }
+    )
+    const shown = await run(["status", "--json", "--home", directory])
+    expect(JSON.parse(shown.stdout)).toMatchObject({
+      logins: [
+        {
+          login: "portal",
+          label: "default",
+          provider: "openai-compatible",
+          state: "ok",
+          usable: true,
+          expiresAt: "2099-01-01T00:00:00.000Z"
+        },
+        { login: "portal", label: "work", state: "expired", usable: true }
+      ],
+      loginTrouble: null
+    })
+    const text = await run(["status", "--home", directory])
+    expect(text.stdout).toMatch(/portal +default +good +(?:2098|2099)-.*openai-compatible\nportal +work +renewed when/)
+    expect(`${shown.stdout}${text.stdout}`).not.toContain("nobody-sees")
+
+    // With nothing to renew it, what is over is over.
+    const file = path.join(directory, "auth.json")
+    writeFileSync(file, readFileSync(file, "utf8").replaceAll(JSON.stringify(issued.refresh), "null"))
+    const ended = JSON.parse((await run(["status", "--json", "--home", directory])).stdout)
+    expect(ended.logins[1]).toMatchObject({ label: "work", state: "ended", usable: false })
+    writeFileSync(file, "{")
+    const damaged = JSON.parse((await run(["status", "--json", "--home", directory])).stdout)
+    expect(damaged).toMatchObject({ logins: [] })
+    expect(damaged.loginTrouble).toContain("auth.json")
   })
 
   test("without a gateway tells the jobs and the pause that wait for one", async () => {

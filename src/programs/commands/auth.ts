@@ -7,17 +7,9 @@ import * as Logins from "../../layers/models/oauth/Logins.js"
 import { Settings } from "../../services/operation/Settings.js"
 import * as Credentials from "./credentials.js"
 import { failed, usage } from "./failure.js"
-import { answer, moment, note, table } from "./output.js"
+import { answer, moment, note } from "./output.js"
 import { ownerOnly } from "./ownerOnly.js"
 import { named } from "./named.js"
-
-const states: { readonly [state in Credentials.LoginView["state"]]: string } = {
-  ok: "good",
-  expired: "renewed when it is needed",
-  dead: "good no more",
-  none: "nobody is logged in",
-  unset: "not in the settings"
-}
 
 const list = Command.make("list", {}, () =>
   Effect.gen(function* () {
@@ -25,11 +17,7 @@ const list = Command.make("list", {}, () =>
     yield* answer(Credentials.All, all, ({ logins, ...rest }) => {
       const told = Credentials.problems({ logins, ...rest })
       return [
-        ...table(
-          ["login", "label", "state", "until"],
-          logins.map(({ expiresAt, label, login, state }) => [login, label, states[state], moment(expiresAt)]),
-          "No logins are set up: `oauth` in config.yaml names them. Keys stand in .env."
-        ),
+        ...Credentials.listed(logins, "No logins are set up: `oauth` in config.yaml names them. Keys stand in .env."),
         ...(told.length === 0 ? [] : ["", ...told])
       ]
     })

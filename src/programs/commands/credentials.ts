@@ -18,18 +18,46 @@ export const Time = Schema.transform(Schema.String, Schema.Number, {
   encode: (millis) => new Date(millis).toISOString()
 })
 
-const LoginView = Schema.Struct({
+export const LoginView = Schema.Struct({
   login: Schema.String,
   label: Schema.NullOr(Schema.String),
   provider: Schema.NullOr(Schema.String),
   baseUrl: Schema.NullOr(Schema.String),
-  /** `none`: nobody has logged in. `unset`: the settings do not name it any more, or for another host. */
-  state: Schema.Literal("ok", "expired", "dead", "none", "unset"),
+  /**
+   * `expired` is renewed when it is needed, `ended` cannot be. `none`: nobody has logged in. `unset`: the settings do not
+   * name it any more, or for another host.
+   */
+  state: Schema.Literal("ok", "expired", "ended", "dead", "none", "unset"),
+  /** Is it asked with? */
+  usable: Schema.Boolean,
   detail: Schema.NullOr(Schema.String),
   since: Schema.NullOr(Time),
   expiresAt: Schema.NullOr(Time)
 })
 export type LoginView = typeof LoginView.Type
+
+const states: { readonly [state in LoginView["state"]]: string } = {
+  ok: "good",
+  expired: "renewed when it is needed",
+  ended: "over, and cannot be renewed",
+  dead: "good no more",
+  none: "nobody is logged in",
+  unset: "not in the settings"
+}
+
+/** Who is logged in, for people. */
+export const listed = (logins: ReadonlyArray<LoginView>, empty: string): ReadonlyArray<string> =>
+  table(
+    ["login", "label", "state", "until", "provider"],
+    logins.map(({ expiresAt, label, login, provider, state }) => [
+      login,
+      label,
+      states[state],
+      moment(expiresAt),
+      provider
+    ]),
+    empty
+  )
 
 const CooldownView = Schema.Struct({
   provider: Schema.String,
@@ -44,19 +72,22 @@ const CooldownView = Schema.Struct({
   until: Time
 })
 
+const stateOf = (one: Credential, login: OAuthLogin | undefined, now: number): LoginView["state"] => {
+  if (login === undefined || ofLogin([one], login).length === 0) return "unset"
+  if (one.dead !== null) return "dead"
+  if (!isOver(one, now)) return "ok"
+  return one.refresh_token === null ? "ended" : "expired"
+}
+
+const isUsable = (state: LoginView["state"]): boolean => state === "ok" || state === "expired"
+
 const viewOf = (one: Credential, login: OAuthLogin | undefined, now: number): LoginView => ({
   login: one.login,
   label: one.label,
   provider: login?.provider ?? null,
   baseUrl: one.base_url,
-  state:
-    login === undefined || ofLogin([one], login).length === 0
-      ? "unset"
-      : one.dead !== null
-        ? "dead"
-        : isOver(one, now)
-          ? "expired"
-          : "ok",
+  state: stateOf(one, login, now),
+  usable: isUsable(stateOf(one, login, now)),
   detail: one.dead?.detail ?? null,
   since: one.obtained_at,
   expiresAt: one.expires_at
@@ -83,6 +114,7 @@ export const logins = Effect.gen(function* () {
         provider,
         baseUrl,
         state: "none",
+        usable: false,
         detail: null,
         since: null,
         expiresAt: null
@@ -103,6 +135,11 @@ export const remedyOf = ({
       return {
         problem: `${called} is good no more and is not asked with: ${detail}`,
         remedy: `${again(login)} \`hermes auth revive ${login}\` tries the old one again.`
+      }
+    case "ended":
+      return {
+        problem: `${called} is over, and its server gave nothing to renew it with`,
+        remedy: again(login)
       }
     case "unset":
       return {

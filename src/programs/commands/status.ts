@@ -1,10 +1,11 @@
 import * as Command from "@effect/cli/Command"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { existsSync } from "node:fs"
 import path from "node:path"
 import { version } from "../../services/operation/Version.js"
 import { GatewayStatus } from "../../services/operation/Health.js"
-import { Invocation, json } from "./invocation.js"
+import { Instant } from "../../services/operation/Instant.js"
+import { Invocation } from "./invocation.js"
 import { answer, moment, plain, table } from "./output.js"
 import { holder, running, silent } from "./owner.js"
 
@@ -53,16 +54,37 @@ const atRest = Effect.gen(function* () {
   return { ...nobody, gateway: { ...nobody.gateway, pid: yield* holder }, ...(yield* resting) }
 })
 
-/** Logins that are not asked with; a home without any, or that is not there, is not looked into. */
+/** What there is of logins; a home without any, or that is not there, is not looked into. */
 const logins = Effect.gen(function* () {
   const { home } = yield* Invocation
-  if (!existsSync(path.join(home, "auth.json"))) return []
+  if (!existsSync(path.join(home, "auth.json"))) return { logins: [], loginTrouble: null, said: [] }
   const Credentials = yield* Effect.promise(() => import("./credentials.js"))
   return yield* Credentials.logins.pipe(
     Effect.provide(Credentials.store),
-    Effect.map((logins) => Credentials.problems({ logins, cooldowns: [] })),
-    Effect.catchAll((error) => Effect.succeed([error.message]))
+    Effect.map((logins) => ({
+      logins,
+      loginTrouble: null,
+      said: [...Credentials.listed(logins, ""), ...Credentials.problems({ logins, cooldowns: [] })]
+    })),
+    Effect.catchAll((error) => Effect.succeed({ logins: [], loginTrouble: error.message, said: [error.message] }))
   )
+})
+
+/** The gateway's own word, and what stands in the home beside it. No token is in it. */
+const Shown = Schema.Struct({
+  ...GatewayStatus.fields,
+  logins: Schema.Array(
+    Schema.Struct({
+      login: Schema.String,
+      label: Schema.NullOr(Schema.String),
+      provider: Schema.NullOr(Schema.String),
+      state: Schema.String,
+      usable: Schema.Boolean,
+      expiresAt: Schema.NullOr(Instant)
+    })
+  ),
+  /** Why nobody can say who is logged in. */
+  loginTrouble: Schema.NullOr(Schema.String)
 })
 
 const lines = (status: GatewayStatus): ReadonlyArray<string> => {
@@ -93,7 +115,7 @@ export const command = Command.make("status", {}, () =>
   Effect.gen(function* () {
     const gateway = yield* running
     const status = gateway === null ? yield* atRest : yield* gateway.status
-    const more = (yield* json) ? [] : yield* logins
-    yield* answer(GatewayStatus, status, (status) => [...lines(status), ...more])
+    const { said, ...known } = yield* logins
+    yield* answer(Shown, { ...status, ...known }, (shown) => [...lines(shown), ...said])
   })
 ).pipe(Command.withDescription("How the gateway of this home is, and what it does."))
