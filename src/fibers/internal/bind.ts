@@ -1,34 +1,27 @@
-import { Effect, type FiberId, type FiberRef, FiberRefs } from "effect"
+import { Array, Effect, type Fiber, type FiberId, type FiberRef, FiberRefs } from "effect"
 
 type Entry = Parameters<typeof FiberRefs.updateManyAs>[1]["entries"][number]
 
 /** A ref and the value that it is to have for a while. */
 export interface Binding {
   /** Has it another value? Most of what a worker leaves behind it never had. */
-  readonly changes: (refs: FiberRefs.FiberRefs) => boolean
+  readonly changes: (fiber: Fiber.RuntimeFiber<unknown, unknown>) => boolean
   readonly entry: (fiber: FiberId.Single) => Entry
   /** The same ref with the value that it has in `refs`. */
   readonly before: (refs: FiberRefs.FiberRefs) => Binding
 }
 
-type Bindings = readonly [Binding, ...ReadonlyArray<Binding>]
-
 export const binding = <A>(ref: FiberRef.FiberRef<A>, value: A): Binding => ({
-  changes: (refs) => FiberRefs.getOrDefault(refs, ref) !== value,
+  changes: (fiber) => fiber.getFiberRef(ref) !== value,
   entry: (fiber) => [ref, [[fiber, value]]],
   before: (refs) => binding(ref, FiberRefs.getOrDefault(refs, ref))
 })
 
-const changes = (refs: FiberRefs.FiberRefs, bindings: ReadonlyArray<Binding>): boolean =>
-  bindings.some((one) => one.changes(refs))
-
-const bound = (
-  fiber: FiberId.Single,
-  refs: FiberRefs.FiberRefs,
-  bindings: ReadonlyArray<Binding>
-): FiberRefs.FiberRefs => {
-  const [first, ...rest] = bindings.filter((one) => one.changes(refs)).map((one) => one.entry(fiber))
-  return first === undefined ? refs : FiberRefs.updateManyAs(refs, { entries: [first, ...rest] })
+/** A fiber that is asked for its refs makes a copy each time: they are the same where the value of each is. */
+const untouched = (then: FiberRefs.FiberRefs, now: FiberRefs.FiberRefs): boolean => {
+  if (then.locals.size !== now.locals.size) return false
+  for (const [ref, [[, value]]] of now.locals) if (then.locals.get(ref)?.[0][1] !== value) return false
+  return true
 }
 
 /**
@@ -37,30 +30,30 @@ const bound = (
  * they have these values already, as when a worker starts another, there is nothing to bind and to undo.
  */
 export const locallyAll =
-  (...bindings: Bindings) =>
+  (...bindings: ReadonlyArray<Binding>) =>
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-    Effect.withFiberRuntime<A, E, R>((fiber) =>
-      changes(fiber.getFiberRefs(), bindings) ? rebound(bindings, self) : self
-    )
+    Effect.withFiberRuntime<A, E, R>((fiber) => {
+      const changing = bindings.filter((one) => one.changes(fiber))
+      return Array.isNonEmptyArray(changing) ? rebound(changing, self) : self
+    })
 
-const rebound = <A, E, R>(bindings: Bindings, self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+const rebound = <A, E, R>(
+  bindings: Array.NonEmptyReadonlyArray<Binding>,
+  self: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, R> =>
   // Nothing can interrupt between the binding and what undoes it.
   Effect.uninterruptibleMask((restore) => {
     let before = FiberRefs.empty()
     let during = before
     const bind = Effect.updateFiberRefs((fiber, refs) => {
       before = refs
-      during = bound(fiber, refs, bindings)
+      during = FiberRefs.updateManyAs(refs, { entries: Array.map(bindings, (one) => one.entry(fiber)) })
       return during
     })
     const undo = Effect.updateFiberRefs((fiber, refs) =>
-      refs === during
+      untouched(during, refs)
         ? before
-        : bound(
-            fiber,
-            refs,
-            bindings.map((one) => one.before(before))
-          )
+        : FiberRefs.updateManyAs(refs, { entries: Array.map(bindings, (one) => one.before(before).entry(fiber)) })
     )
     return Effect.flatMap(bind, () =>
       Effect.matchCauseEffect(restore(self), {
