@@ -1,4 +1,4 @@
-import { Clock, Deferred, Effect, Exit, Layer, Queue } from "effect"
+import { Clock, Context, Deferred, Effect, Exit, Layer, Queue } from "effect"
 import * as Turn from "../../fibers/Turn.js"
 import { Agent } from "../../services/agent/Agent.js"
 import type { ModelChoice } from "../../services/agent/ModelChoice.js"
@@ -92,7 +92,8 @@ const make = Effect.gen(function* () {
           const raced = actors.get(key)
           if (raced !== undefined) return raced
           actors.set(key, made)
-          loops.set(made, runner.fork(made.loop))
+          // All that a turn adds to the services around it is added to a copy of them: there are none, and not the program's hundred.
+          loops.set(made, runner.fork(Effect.mapInputContext(made.loop, () => Context.empty())))
           return made
         })
       )
