@@ -144,7 +144,7 @@ const make = Effect.gen(function* () {
     const address = addressOf(source, null)
     const adapter = yield* adapters.get(platform)
     if (address === null || platform === "web" || adapter === null) return
-    const needed = Effect.map(homes.get(platform), (home) => home === null)
+    const needed = Effect.suspend(() => Effect.map(homes.get(platform), (home) => home === null))
     yield* notifier.hint(
       { sessionKey: key, address, about: id },
       `home.${platform}`,
