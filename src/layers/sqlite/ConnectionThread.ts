@@ -24,7 +24,8 @@ export class ThreadFailed extends Schema.TaggedError<ThreadFailed>()("ThreadFail
   }
 }
 
-export type Statement = readonly [sql: string, params?: ReadonlyArray<string | number>]
+/** A statement and the values of each of its runs; without any it is run once. */
+export type Statement = readonly [sql: string, ...runs: ReadonlyArray<ReadonlyArray<string | number>>]
 
 export interface ConnectionThread {
   /** Moves the log into the database file, always PASSIVE: nobody waits for it. */
@@ -69,7 +70,11 @@ const prepare = (sql) => {
 const changes = () => prepare("SELECT total_changes()").pluck().get()
 const transact = database.transaction((statements) => {
   const before = changes()
-  for (const [sql, params] of statements) prepare(sql).run(...(params ?? []))
+  for (const [sql, ...runs] of statements) {
+    const statement = prepare(sql)
+    if (runs.length === 0) statement.run()
+    for (const params of runs) statement.run(...params)
+  }
   return { changes: changes() - before }
 })
 parentPort.on("message", ({ id, statements }) => {

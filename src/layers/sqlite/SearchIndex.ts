@@ -20,9 +20,6 @@ import * as SteadyConnection from "./SteadyConnection.js"
 /** Another layout is made anew. */
 const layout = 2
 
-/** Rows in one INSERT. */
-const rowsAtOnce = 40
-
 /** After it could not be made, because the disk is full or read-only. */
 const retryMillis = 60_000
 
@@ -30,7 +27,7 @@ const retryMillis = 60_000
 const candidates = 1_000
 
 /** Pages that one merge writes, which bounds how long the thread is not there for anything else. */
-const mergePages = { words: 24, letters: 12 }
+const mergePages = { words: 96, letters: 48 }
 
 /** Pieces of one size that SQLite joins on its own account, in one go: never so many, because they are joined before. */
 const mostPieces = 64
@@ -151,7 +148,13 @@ const hereOf = (sql: SqlClient.SqlClient): Write => {
     Effect.gen(function* () {
       const before = yield* changes
       yield* run(sql, ["BEGIN IMMEDIATE"])
-      yield* Effect.forEach(statements, ([text, params]) => sql.unsafe(text, params), { discard: true })
+      yield* Effect.forEach(
+        statements.flatMap(([text, ...runs]) =>
+          runs.length === 0 ? [sql.unsafe(text)] : runs.map((params) => sql.unsafe(text, params))
+        ),
+        (statement) => statement,
+        { discard: true }
+      )
       yield* run(sql, ["COMMIT"])
       return (yield* changes) - before
     }).pipe(
@@ -284,27 +287,18 @@ const make = (file: string, readonly: boolean) =>
     const use = <A, E>(work: (sql: SqlClient.SqlClient) => Effect.Effect<A, E>) => using(({ sql }) => work(sql))
     const write = (statements: ReadonlyArray<ConnectionThread.Statement>) => using((one) => one.write(statements))
 
+    /**
+     * A run for each row: before a statement of several, SQLite makes a savepoint, at which FTS5 writes what it has
+     * gathered as a piece of its own.
+     */
     const inserts = (messages: ReadonlyArray<IndexedMessage>): ReadonlyArray<ConnectionThread.Statement> => {
-      const statements: Array<ConnectionThread.Statement> = []
-      const insert = (table: string, rows: ReadonlyArray<readonly [id: number, text: string]>): void => {
-        if (rows.length > 0)
-          statements.push([
-            `INSERT INTO ${table} (rowid, text) VALUES ${rows.map(() => "(?, ?)").join(", ")}`,
-            rows.flat()
-          ])
-      }
-      for (let from = 0; from < messages.length; from += rowsAtOnce) {
-        const some = messages.slice(from, from + rowsAtOnce)
-        insert(
-          "words",
-          some.map(({ id, words }) => [id, words])
-        )
-        insert(
-          "letters",
-          some.flatMap(({ id, letters }) => (letters === null ? [] : [[id, letters] as const]))
-        )
-      }
-      return statements
+      const insert = (table: string) => `INSERT INTO ${table} (rowid, text) VALUES (?, ?)`
+      const words = messages.map(({ id, words }) => [id, words])
+      const letters = messages.flatMap(({ id, letters }) => (letters === null ? [] : [[id, letters]]))
+      return [
+        ...(words.length === 0 ? [] : [[insert("words"), ...words] as const]),
+        ...(letters.length === 0 ? [] : [[insert("letters"), ...letters] as const])
+      ]
     }
 
     /** By hand: to decode them costs more than to find them. */
@@ -334,11 +328,14 @@ const make = (file: string, readonly: boolean) =>
       best: (match, limit) => idsOf(bestWords, [match, limit]),
       within: (match, below, limit) => idsOf(newestLetters, [match, below, limit]),
       add: (messages, to) =>
-        Effect.map(
-          write([...inserts(messages), ["UPDATE progress SET id = ?, mark = ? WHERE one = 1", [to.id, to.mark]]]),
-          () => {
+        Effect.ensuring(
+          Effect.asVoid(
+            write([...inserts(messages), ["UPDATE progress SET id = ?, mark = ? WHERE one = 1", [to.id, to.mark]]])
+          ),
+          // Whoever asked meanwhile was told the old one.
+          Effect.sync(() => {
             last = null
-          }
+          })
         ),
       merge: Effect.suspend(() => {
         const table = merging
