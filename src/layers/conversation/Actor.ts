@@ -8,6 +8,7 @@ import { Cause, Clock, Deferred, Effect, Exit, Option, Queue, Scope } from "effe
 import * as Field from "../../fibers/Field.js"
 import * as Turn from "../../fibers/Turn.js"
 import type { Steer } from "../../services/agent/Agent.js"
+import type { ToolCallStore } from "../../services/agent/ToolCallStore.js"
 import type { Spending } from "../../services/agent/Spending.js"
 import type { NothingToAnswer } from "../../services/approval/Approval.js"
 import * as BusyPolicy from "../../services/conversation/BusyPolicy.js"
@@ -50,6 +51,8 @@ export type Mail =
   | { readonly _tag: "Resume"; readonly turn: Turn.Turn; readonly entry: InboxEntry }
   | { readonly _tag: "Ended"; readonly turnId: string }
   | { readonly _tag: "Stop"; readonly stopped: Deferred.Deferred<boolean> }
+  /** The gateway ends, and what only waits for a person goes on after that. */
+  | { readonly _tag: "Park" }
   | { readonly _tag: "Shutdown"; readonly done: Deferred.Deferred<void> }
   /** For the chat of the running turn. */
   | { readonly _tag: "Tell"; readonly notice: NoticeText }
@@ -86,6 +89,7 @@ export interface ActorServices extends TypedCommands.Services {
   readonly compaction: typeof Compaction.Service
   readonly turnRun: TurnRun
   readonly progress: Progress
+  readonly calls: typeof ToolCallStore.Service
 }
 
 export interface Actor {
@@ -445,6 +449,17 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
       for (const entry of deferred.splice(0)) yield* onEvent(entry, true)
     })
 
+    /** A call that has begun is let end; of what has not, nothing is lost. */
+    const park = Effect.gen(function* () {
+      const run = running
+      if (run === null || run.stopping || run.spoken) return
+      const calls = yield* services.calls.ofTurn(run.turnId)
+      const waits = calls.some(({ state }) => state === "waiting") && calls.every(({ state }) => state !== "started")
+      if (!waits || run.stopping) return
+      run.cause.value = "shutdown"
+      yield* interrupt(run)
+    })
+
     const attend = (run: Running, now: number) =>
       Effect.flatMap(LongTurnWatch.look({ ...services, tellOf }, key, run, now), (over) =>
         over ? interrupt(run) : Effect.void
@@ -468,6 +483,8 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
           return onEnded(mail.turnId)
         case "Stop":
           return Effect.flatMap(stop, (was) => Deferred.succeed(mail.stopped, was.work || was.processes > 0))
+        case "Park":
+          return park
         case "Shutdown":
           return Effect.suspend(() => {
             shutdown = mail.done

@@ -3,6 +3,7 @@ import * as Turn from "../../fibers/Turn.js"
 import { Agent } from "../../services/agent/Agent.js"
 import type { ModelChoice } from "../../services/agent/ModelChoice.js"
 import { Spending } from "../../services/agent/Spending.js"
+import { ToolCallStore } from "../../services/agent/ToolCallStore.js"
 import { Usage } from "../../services/agent/Usage.js"
 import { ModelRoute } from "../../services/agent/ModelRoute.js"
 import type { Skills } from "../../services/agent/Skills.js"
@@ -44,6 +45,7 @@ import * as TurnRecovery from "./TurnRecovery.js"
 import * as TurnRun from "./TurnRun.js"
 
 const sweepInterval = "30 seconds"
+const parkInterval = "100 millis"
 
 const make = Effect.gen(function* () {
   const services: Actor.ActorServices = {
@@ -69,7 +71,8 @@ const make = Effect.gen(function* () {
     quickCommands: yield* QuickCommands.make,
     compaction: yield* Compaction,
     turnRun: yield* TurnRun.make,
-    progress: yield* Progress.make
+    progress: yield* Progress.make,
+    calls: yield* ToolCallStore
   }
   const actors = new Map<string, Actor.Actor>()
   const loops = new Map<Actor.Actor, Turn.TurnFiber<void>>()
@@ -185,6 +188,13 @@ const make = Effect.gen(function* () {
             return Effect.asVoid(Queue.offer(actor.mailbox, { _tag: "Event", entry, recovered: true }))
           })
       }),
+    parkWaiting: Effect.suspend(() =>
+      Effect.forEach(
+        [...actors.values()].filter((actor) => actor.view().phase === "running"),
+        (actor) => Queue.offer(actor.mailbox, { _tag: "Park" }),
+        { discard: true }
+      )
+    ).pipe(Effect.delay(parkInterval), Effect.forever),
     interruptAll: Effect.suspend(() =>
       Effect.forEach(
         actors.values(),
@@ -207,6 +217,7 @@ export const layer: Layer.Layer<
   | Drain
   | Pause
   | ModelChoice
+  | ToolCallStore
   | BusyModes
   | Restart
   | Spending

@@ -57,7 +57,10 @@ const begin = Effect.gen(function* () {
   return address
 })
 
-/** Chats get their time and scheduled runs theirs, side by side; what is left is cut: a turn is resumed, a run is over. */
+/**
+ * Chats get their time and scheduled runs theirs, side by side; what is left is cut: a turn is resumed, a run is over. Who
+ * only waits for a person's answer is not waited for, and nothing of it is cut.
+ */
 const drained = Effect.gen(function* () {
   const conversations = yield* Conversations
   const scheduler = yield* Scheduler
@@ -72,13 +75,14 @@ const drained = Effect.gen(function* () {
             Effect.asVoid(cut.pipe(Effect.disconnect, Effect.timeoutOption(`${interruptSeconds} seconds`)))
           )
     )
-  yield* Effect.all(
+  const ends = Effect.all(
     [
       within(["turn", "delegate", "api"], settings.gateway.chatDrainSeconds, conversations.interruptAll),
       within(["cron"], settings.gateway.otherDrainSeconds, scheduler.stop)
     ],
     { concurrency: "unbounded", discard: true }
   )
+  yield* Effect.raceFirst(ends, conversations.parkWaiting)
 })
 
 /** Refuses new work, gives what runs its time, interrupts what is left. */

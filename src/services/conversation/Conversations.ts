@@ -41,6 +41,11 @@ export class Conversations extends Context.Tag("hermes/conversation/Conversation
     readonly recover: (boot: {
       readonly unclean: boolean
     }) => Effect.Effect<{ readonly resumed: number; readonly begun: number; readonly suspended: number }, StateError>
+    /**
+     * Interrupts each turn that only waits for a person, so that it is resumed with its question by the next start: it has
+     * nothing to finish. For a drain; looks again and again, and never ends.
+     */
+    readonly parkWaiting: Effect.Effect<never>
     /** Interrupts every running turn and waits until each is resumable. */
     readonly interruptAll: Effect.Effect<void>
   }

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from "@effect/vitest"
 import BetterSqlite from "better-sqlite3"
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
+import { existsSync, readFileSync } from "node:fs"
 import path from "node:path"
 import * as ModelServer from "../../../src/testing/ModelServer.js"
 import * as Command from "../support/Command.js"
@@ -77,6 +78,50 @@ describe("SIGTERM while a model hangs", () => {
         expect(rows(file, "SELECT count(*) AS open FROM turns WHERE state <> 'ended'")).toEqual([{ open: 0 }])
       }),
     600_000
+  )
+})
+
+describe("SIGTERM while somebody is asked for a yes", () => {
+  beforeAll(Command.built, Command.buildMillis)
+
+  /** So long would a turn be waited for that has something to finish. */
+  const drainMillis = 20_000
+
+  it.scopedLive(
+    "ends with exit code 0 and waits for no answer: the yes counts after the next start, and the command runs once",
+    () =>
+      Effect.gen(function* () {
+        const config = "approvals:\n  mode: manual\nplatforms:\n  telegram:\n    allow_all_users: true\n"
+        let owner = ""
+        const { home, person } = yield* Loopback.make(
+          (request) => {
+            const done = /"role":"tool"/.test(JSON.stringify(request.body))
+            const command = `rm -rf ${owner}/nothing && echo one >> ${owner}/done`
+            return done
+              ? ModelServer.says("it is done")
+              : ModelServer.callsTools([{ name: "terminal", arguments: { command } }])
+          },
+          { config }
+        )
+        owner = home.owner
+        const file = path.join(home.directory, "state.db")
+        const first = yield* Gateway.start(home)
+        yield* person(1).says("tidy up")
+        yield* person(1).hears(/rm -rf/)
+        const signalled = performance.now()
+        yield* first.signal("SIGTERM")
+        expect((yield* first.ended()).code).toBe(0)
+        expect(performance.now() - signalled).toBeLessThan(drainMillis)
+        expect(rows(file, "SELECT state FROM approvals")).toEqual([{ state: "open" }])
+        expect(existsSync(path.join(home.owner, "done"))).toBe(false)
+
+        const second = yield* Gateway.start(home)
+        yield* person(1).says("/approve")
+        yield* person(1).hears(/it is done/)
+        expect(readFileSync(path.join(home.owner, "done"), "utf8")).toBe("one\n")
+        expect((yield* Gateway.stop(second)).code).toBe(0)
+      }),
+    300_000
   )
 })
 

@@ -212,6 +212,7 @@ const conversations = Layer.effect(
       tellRunning: () => Effect.void,
       views: Effect.succeed([]),
       recover: () => Effect.succeed({ resumed: 0, begun: 0, suspended: 0 }),
+      parkWaiting: Effect.never,
       interruptAll: Effect.void
     })
   )

@@ -21,6 +21,7 @@ const conversations = Layer.succeed(
     tellRunning: () => Effect.void,
     views: Effect.succeed([{ sessionKey: "k", phase: "running", turnId: "t", startedAt: 5, queued: 2 }]),
     recover: () => Effect.succeed({ resumed: 0, begun: 0, suspended: 0 }),
+    parkWaiting: Effect.never,
     interruptAll: Effect.void
   })
 )
