@@ -23,6 +23,9 @@ const doubtMillis = 3_600_000
 
 const highest = Number.MAX_SAFE_INTEGER
 
+/** The newest candidates of the index below an id, which is null for the first ones. */
+type Portion = (below: number | null, limit: number) => Effect.Effect<ReadonlyArray<number>, IndexUnusable>
+
 const said: ReadonlyArray<SearchRole> = ["user", "assistant"]
 
 /** In the order of the list: SQLite joins from left to right where it is told to. The newest message of all beside each, which costs no statement. */
@@ -75,9 +78,10 @@ const collector = (limit: number) => {
     hits,
     isFull: () => hits.length >= limit,
     add: (hit: SearchHit): void => {
-      const isSame = (other: SearchHit): boolean =>
-        other.at === hit.at && other.role === hit.role && other.snippet === hit.snippet
-      if (hits.length < limit && !hits.some(isSame)) hits.push(hit)
+      if (hits.length >= limit) return
+      for (const other of hits)
+        if (other.at === hit.at && other.role === hit.role && other.snippet === hit.snippet) return
+      hits.push(hit)
     }
   }
 }
@@ -126,17 +130,17 @@ const make = Effect.gen(function* () {
     asked: Asked,
     above: number,
     within: boolean,
-    portion: (below: number, limit: number) => Effect.Effect<ReadonlyArray<number>, IndexUnusable>,
+    portion: Portion,
     show: (message: Message) => string | null
   ) =>
     Effect.gen(function* () {
       const { into } = asked
-      let below = highest
+      let below: number | null = null
       let limit = asked.options.limit
       let looked = 0
       let wrong = false
       while (!into.isFull() && looked < mostCandidates) {
-        const ids = yield* portion(below, limit)
+        const ids: ReadonlyArray<number> = yield* portion(below, limit)
         const { messages, newest } = yield* rowsOf(ids, asked)
         if (looked === 0) yield* scan(asked, newest ?? (yield* newestId), above, within)
         for (const message of messages) {
@@ -227,7 +231,7 @@ const make = Effect.gen(function* () {
             if (snippet !== null) into.add(hitOf(message, snippet))
           }
       }
-      const newest = (below: number, limit: number) => index.newest(match, below, limit)
+      const newest: Portion = (below, limit) => index.newest(match, below, limit)
       if (!into.isFull() && (yield* take(asked, above, false, newest, show))) yield* doubt
       if (into.hits.length > 0) return
       const grams = SearchQuery.toGrams(query)

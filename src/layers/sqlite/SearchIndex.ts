@@ -53,10 +53,10 @@ export class SearchIndex extends Context.Tag("hermes/sqlite/SearchIndex")<
   SearchIndex,
   {
     readonly watermark: Effect.Effect<Watermark, IndexUnusable>
-    /** Ids of messages that answer, newest first, from below an id. */
+    /** Ids of messages that answer, newest first, from below an id where one is named. */
     readonly newest: (
       match: string,
-      below: number,
+      below: number | null,
       limit: number
     ) => Effect.Effect<ReadonlyArray<number>, IndexUnusable>
     /** Ids of the best of the newest that answer, best first. */
@@ -64,7 +64,7 @@ export class SearchIndex extends Context.Tag("hermes/sqlite/SearchIndex")<
     /** Ids of messages that have the letters in them, newest first. */
     readonly within: (
       match: string,
-      below: number,
+      below: number | null,
       limit: number
     ) => Effect.Effect<ReadonlyArray<number>, IndexUnusable>
     /** Adds messages and moves the watermark, both or neither. */
@@ -93,8 +93,12 @@ const schema = [
   ])
 ]
 
-const newestOf = (table: string): string =>
-  `SELECT rowid FROM ${table} WHERE ${table} MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT ?`
+/** Without a bound it is a sixth faster. */
+const newestOf = (table: string) => {
+  const text = (bound: string) =>
+    `SELECT rowid FROM ${table} WHERE ${table} MATCH ? ${bound} ORDER BY rowid DESC LIMIT ?`
+  return { of: text(""), below: text("AND rowid < ?") }
+}
 const newestWords = newestOf("words")
 const newestLetters = newestOf("letters")
 const bestWords = `SELECT id FROM (
@@ -312,6 +316,11 @@ const make = (file: string, readonly: boolean) =>
         )
       )
 
+    const newestBy =
+      ({ below: bounded, of: all }: ReturnType<typeof newestOf>) =>
+      (match: string, below: number | null, limit: number) =>
+        below === null ? idsOf(all, [match, limit]) : idsOf(bounded, [match, below, limit])
+
     return SearchIndex.of({
       watermark: Effect.suspend(() =>
         last !== null && opened !== null
@@ -324,9 +333,9 @@ const make = (file: string, readonly: boolean) =>
               })
             )
       ),
-      newest: (match, below, limit) => idsOf(newestWords, [match, below, limit]),
+      newest: newestBy(newestWords),
       best: (match, limit) => idsOf(bestWords, [match, limit]),
-      within: (match, below, limit) => idsOf(newestLetters, [match, below, limit]),
+      within: newestBy(newestLetters),
       add: (messages, to) =>
         Effect.ensuring(
           Effect.asVoid(

@@ -90,16 +90,16 @@ const after = 112
 /** A blank that is not one blank alone. */
 const ragged = /[^\S ]| {2}/
 
-const flat = (text: string): string => (ragged.test(text) ? text.replace(/\s+/g, " ") : text)
+const flat = (text: string): string => text.replace(/\s+/g, " ")
 
 /** Text around a place, which is marked `>>>` and `<<<`. */
 const around = (text: string, start: number, end: number): string => {
   const from = Math.max(0, start - before)
   const to = Math.min(text.length, end + after)
-  const head = from === 0 ? "" : "…"
-  const tail = to === text.length ? "" : "…"
-  const piece = (a: number, b: number) => flat(text.slice(a, b).toWellFormed())
-  return `${head}${piece(from, start)}>>>${piece(start, end)}<<<${piece(end, to)}${tail}`.trim()
+  const left = text.slice(from, start).toWellFormed()
+  const right = text.slice(end, to).toWellFormed()
+  const shown = `${from === 0 ? "" : "…"}${left}>>>${text.slice(start, end)}<<<${right}${to === text.length ? "" : "…"}`
+  return (ragged.test(shown) ? flat(shown) : shown).trim()
 }
 
 const isLetterOrDigit = (text: string, at: number): boolean => {

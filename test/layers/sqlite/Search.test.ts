@@ -145,9 +145,7 @@ describe("search", () => {
           database.read("test", (sql) => sql`SELECT id FROM search_forgotten`)
         )
         expect(left).toEqual([])
-        const ids = yield* Effect.flatMap(SearchIndex.SearchIndex, (index) =>
-          index.newest("zebra", Number.MAX_SAFE_INTEGER, 50)
-        )
+        const ids = yield* Effect.flatMap(SearchIndex.SearchIndex, (index) => index.newest("zebra", null, 50))
         // What was deleted is out of the index too; what was taken back is only not shown.
         expect(ids).toHaveLength(1)
       })
