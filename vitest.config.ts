@@ -7,14 +7,13 @@ const full = Number(process.env["TEST_SCALE"] ?? "0") >= 1
 const timeout = full ? 3_600_000 : 180_000
 
 /**
- * Files that replace a module or what the process prints, ask what a process does that never had a turn, or leave gateways behind as a kill does.
- * All others share what they load, which is most of their time.
+ * Files that replace a module or what the process prints, or ask what a process does that never had a turn. All others
+ * share what they load, which is most of their time.
  */
 const alone = [
   "test/e2e/identity/control.test.ts",
   "test/fibers/{Capabilities,ChildEnvironment,Turn}.test.ts",
-  "test/layers/conversation/Conversations.test.ts",
-  "test/layers/delivery/{everyNotice,Interleaving,Places.property}.test.ts",
+  "test/layers/delivery/{Interleaving,Places.property}.test.ts",
   "test/programs/everyCommand.test.ts"
 ]
 

@@ -1,17 +1,19 @@
 /** Conversations through the whole gateway in memory: what a person sees, what the rows hold, what a restart finds. */
 import { describe, expect, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, FiberId, Layer, Option, Scope } from "effect"
+import { Deferred, Effect, Fiber, FiberId, Layer, Option } from "effect"
 import type { ModelRequest } from "../../../src/services/agent/ModelRoute.js"
 import { Database, Transaction } from "../../../src/services/state/Database.js"
 import { StateCorrupt, StateDiskFull, type StateError } from "../../../src/services/state/StateError.js"
 import * as Notice from "../../../src/services/delivery/Notice.js"
 import { Explain } from "../../../src/services/delivery/Explain.js"
+import { Drain } from "../../../src/services/operation/Drain.js"
 import { Activity } from "../../../src/services/operation/Activity.js"
 import { Conversations } from "../../../src/services/conversation/Conversations.js"
 import { Pairing } from "../../../src/services/conversation/Pairing.js"
 import { Settings } from "../../../src/services/operation/Settings.js"
 import * as Testing from "../../../src/testing/index.js"
 import { scaled } from "../../scale.js"
+import { killed } from "../support/killed.js"
 
 const lastUser = (request: ModelRequest): string => {
   const last = request.messages.filter((message) => message._tag === "user").at(-1)
@@ -493,6 +495,8 @@ describe("a conversation", () => {
         expect(yield* rows("SELECT id FROM inbound_events WHERE json_extract(event, '$.text') = 'too much'")).toEqual(
           []
         )
+        // What waits begins no more.
+        yield* Effect.flatMap(Drain, (drain) => drain.begin({ restart: false }))
       }).pipe(Effect.provide(Testing.gateway({ model: gate.model })))
     })
   )
@@ -733,11 +737,7 @@ describe("a restart", () => {
     Effect.gen(function* () {
       const scope = yield* Effect.scope
       const database = Layer.succeedContext(yield* Layer.buildWithScope(Testing.SqliteInMemory, scope))
-      const dead = yield* Layer.buildWithScope(
-        Testing.gateway({ model: before.model, database }),
-        // Never closed: an end in order would settle what a kill leaves.
-        yield* Scope.make()
-      )
+      const dead = yield* Layer.buildWithScope(Testing.gateway({ model: before.model, database }), yield* killed)
       yield* Effect.provide(before.run, dead)
       const alive = yield* Layer.buildWithScope(Testing.gateway({ model: after.model, database, unclean: true }), scope)
       return yield* Effect.provide(after.run, alive)
@@ -790,10 +790,7 @@ describe("a restart", () => {
             )
           ).pipe(Layer.provide(real))
           const message = { text: "one", messageId: "1" }
-          const dead = yield* Layer.buildWithScope(
-            Testing.gateway({ model: echo, database: dying }),
-            yield* Scope.make()
-          )
+          const dead = yield* Layer.buildWithScope(Testing.gateway({ model: echo, database: dying }), yield* killed)
           const handed = yield* Effect.forkIn(Effect.provide(say(message), dead), scope)
           yield* Deferred.await(reached)
           // Nobody was told that it is stored.
@@ -907,9 +904,7 @@ describe("a restart", () => {
       const scope = yield* Effect.scope
       const database = Layer.succeedContext(yield* Layer.buildWithScope(Testing.SqliteInMemory, scope))
       const boot = (unclean: boolean) =>
-        Effect.flatMap(Scope.make(), (dead) =>
-          Layer.buildWithScope(Testing.gateway({ model, database, unclean }), dead)
-        )
+        Effect.flatMap(killed, (dead) => Layer.buildWithScope(Testing.gateway({ model, database, unclean }), dead))
       yield* Effect.provide(say("poison"), yield* boot(false))
       yield* boot(true)
       yield* boot(true)

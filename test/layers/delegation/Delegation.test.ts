@@ -7,6 +7,7 @@ import { Delegation } from "../../../src/services/delegation/Delegation.js"
 import * as Report from "../../../src/services/delegation/Report.js"
 import { Database } from "../../../src/services/state/Database.js"
 import * as Testing from "../../../src/testing/index.js"
+import * as Killed from "../support/killed.js"
 
 const lastUser = (request: ModelRequest): string =>
   request.messages.filter((message) => message._tag === "user").at(-1)?.text ?? ""
@@ -315,7 +316,7 @@ describe("a restart", () => {
     Effect.gen(function* () {
       const database = yield* Layer.build(Testing.SqliteInMemory)
       const shared = Layer.succeedContext(database)
-      const one = yield* Scope.make()
+      const one = yield* Killed.killed
       const gateway = yield* Layer.buildWithScope(Testing.gateway({ model, database: shared }), one)
       yield* Effect.provide(first, gateway)
       if (!killed) yield* Scope.close(one, Exit.void)

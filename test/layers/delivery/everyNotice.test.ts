@@ -4,7 +4,7 @@
  */
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import { describe, expect, it } from "@effect/vitest"
-import { Context, Effect, Layer, Scope } from "effect"
+import { Context, Effect, Layer } from "effect"
 import * as AmbientEnvironment from "../../../src/fibers/AmbientEnvironment.js"
 import * as Route from "../../../src/layers/models/Route.js"
 import * as HomeDirectory from "../../../src/layers/node/Home.js"
@@ -18,6 +18,7 @@ import { ApiServer } from "../../../src/services/api/ApiServer.js"
 import * as Notice from "../../../src/services/delivery/Notice.js"
 import { Settings } from "../../../src/services/operation/Settings.js"
 import * as Testing from "../../../src/testing/index.js"
+import { killed } from "../support/killed.js"
 import { elsewhere, heard, model, say, type Scenario, scenarios, telegram } from "./noticeScenarios.js"
 import { words } from "./noticeWords.js"
 
@@ -28,8 +29,7 @@ const live = ({ before, codes, options, run }: Scenario) =>
   Effect.gen(function* () {
     const database = Layer.succeedContext(yield* Layer.build(Testing.SqliteInMemory))
     const gateway = (unclean: boolean) => Testing.gateway({ model, database, unclean, ...options })
-    if (before !== undefined)
-      yield* Effect.provide(before, yield* Layer.buildWithScope(gateway(false), yield* Scope.make()))
+    if (before !== undefined) yield* Effect.provide(before, yield* Layer.buildWithScope(gateway(false), yield* killed))
     yield* Effect.gen(function* () {
       yield* run
       for (const code of codes) yield* told(code)
