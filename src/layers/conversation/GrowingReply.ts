@@ -1,21 +1,44 @@
 /** What a person sees of an answer before it is whole: a sign that somebody writes, and words that grow (gateway.md 3.6). */
-import { Effect, Option, Ref } from "effect"
+import { Effect, Option, Ref, type Scope } from "effect"
+import * as Deadlines from "../../fibers/Deadlines.js"
 import type * as DeliveryOrigin from "../../fibers/DeliveryOrigin.js"
-import type * as Turn from "../../fibers/Turn.js"
+import * as Turn from "../../fibers/Turn.js"
 import type { Speech } from "../../services/agent/Agent.js"
 import type { Delivery, ReplyStream } from "../../services/delivery/Delivery.js"
 import type { DeliveryRow } from "../../services/delivery/Outbox.js"
 import type { StateError } from "../../services/state/StateError.js"
 
 /** An answer that is there within it needs no sign, and under load a sign for each would be what makes it late. */
-const typingDelay = "1 second"
+const typingDelayMillis = 1_000
 const typingInterval = "2 seconds"
 
-/** For as long as it runs. */
-export const typing = (delivery: typeof Delivery.Service, address: DeliveryOrigin.Address): Effect.Effect<never> =>
-  delivery
-    .typing(address)
-    .pipe(Effect.zipRight(Effect.sleep(typingInterval)), Effect.forever, Effect.delay(typingDelay))
+/** Shows that somebody writes for as long as an effect runs. */
+export type Typing = (
+  address: DeliveryOrigin.Address | null
+) => <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+
+/** A worker shows it, which begins only where an answer takes its time: most need none. */
+export const makeTyping = (delivery: typeof Delivery.Service): Effect.Effect<Typing, never, Scope.Scope> =>
+  Effect.zipWith(Deadlines.make, Turn.workerRunner(), (deadlines, runner) => {
+    const show = (address: DeliveryOrigin.Address): Effect.Effect<never> =>
+      delivery.typing(address).pipe(Effect.zipRight(Effect.sleep(typingInterval)), Effect.forever)
+    return (address) => (self) =>
+      address === null
+        ? self
+        : Effect.suspend(() => {
+            let shown: Turn.TurnFiber<never> | null = null
+            const cancel = deadlines.after(typingDelayMillis, () => {
+              shown = runner.fork(show(address))
+            })
+            return Effect.ensuring(
+              self,
+              Effect.suspend(() => {
+                cancel()
+                return shown === null ? Effect.void : Turn.interruptSoon(shown)
+              })
+            )
+          })
+  })
 
 export interface GrowingReply {
   readonly speech: Speech

@@ -113,6 +113,7 @@ export const make = Effect.gen(function* () {
   const listener = yield* Listener
   const ids = yield* Ids
   const notifier = yield* Notifier
+  const typing = yield* GrowingReply.makeTyping(delivery)
 
   const placeOf = (task: Pick<TurnTask, "entry" | "session">, turn: Turn.Turn) => ({
     sessionKey: task.entry.key as string,
@@ -350,7 +351,6 @@ export const make = Effect.gen(function* () {
       parentTurnId: null,
       platform: task.entry.event.source.platform
     })
-    if (address !== null) yield* Turn.fork(GrowingReply.typing(delivery, address))
     const { abandon, speech, started } = yield* GrowingReply.make(delivery, address, turn)
     const spoken = yield* Effect.either(
       agent
@@ -432,7 +432,7 @@ export const make = Effect.gen(function* () {
     run: (task) =>
       Effect.flatMap(Turn.current, (turn) =>
         persistently("the beginning of a turn", begin(task, turn)).pipe(
-          Effect.zipRight(Effect.interruptible(work(task, turn))),
+          Effect.zipRight(Effect.interruptible(typing(DeliveryOrigin.chat(turn.origin))(work(task, turn)))),
           Effect.onInterrupt(() => interrupted(task, turn)),
           Effect.catchAllCause((cause) =>
             Cause.isInterruptedOnly(cause) ? Effect.interrupt : broken(task, turn, cause)
