@@ -18,7 +18,9 @@ export type Typing = (
 ) => <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 /** A worker shows it, which begins only where an answer takes its time: most need none. */
-export const makeTyping = (delivery: typeof Delivery.Service): Effect.Effect<Typing, never, Scope.Scope> =>
+export const makeTyping = (
+  delivery: Pick<typeof Delivery.Service, "typing">
+): Effect.Effect<Typing, never, Scope.Scope> =>
   Effect.zipWith(Deadlines.make, Turn.workerRunner(), (deadlines, runner) => {
     const show = (address: DeliveryOrigin.Address): Effect.Effect<never> =>
       delivery.typing(address).pipe(Effect.zipRight(Effect.sleep(typingInterval)), Effect.forever)
