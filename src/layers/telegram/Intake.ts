@@ -122,13 +122,14 @@ export const makeIntake = () => {
     return { settled, complete: true, problem: null }
   })
 
-  return (items: ReadonlyArray<Item>): Effect.Effect<Outcome> =>
-    Effect.map(
-      Effect.forEach(Object.values(Arr.groupBy(items, (item) => item.chatId)), admitChat, { concurrency: chatsAtOnce }),
-      (outcomes) => ({
-        settled: outcomes.flatMap((outcome) => outcome.settled),
-        complete: outcomes.every((outcome) => outcome.complete),
-        problem: outcomes.find((outcome) => outcome.problem !== null)?.problem ?? null
-      })
-    )
+  return (items: ReadonlyArray<Item>): Effect.Effect<Outcome> => {
+    const chats = Object.values(Arr.groupBy(items, (item) => item.chatId))
+    // One chat alone is admitted where it is: with a concurrency of more than one it would have fibers of its own.
+    const concurrency = Math.min(chats.length, chatsAtOnce)
+    return Effect.map(Effect.forEach(chats, admitChat, { concurrency }), (outcomes) => ({
+      settled: outcomes.flatMap((outcome) => outcome.settled),
+      complete: outcomes.every((outcome) => outcome.complete),
+      problem: outcomes.find((outcome) => outcome.problem !== null)?.problem ?? null
+    }))
+  }
 }

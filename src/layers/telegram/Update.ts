@@ -5,10 +5,13 @@
 import { Either, Option, Schema } from "effect"
 import * as Misfit from "../../services/operation/Misfit.js"
 
+/** What was just decoded is not looked at once more: of the thirty parts that a message may have, most are null. */
+const decoded = <A>() => Schema.declare((_value: unknown): _value is A => true)
+
 /** Null when it is absent or not of that shape. */
 const part = <A, I>(schema: Schema.Schema<A, I>) => {
   const decode = Schema.decodeUnknownOption(schema)
-  const lenient = Schema.transform(Schema.Unknown, Schema.NullOr(Schema.typeSchema(schema)), {
+  const lenient = Schema.transform(Schema.Unknown, decoded<A | null>(), {
     strict: true,
     decode: (input) => Option.getOrNull(decode(input)),
     encode: (value): unknown => value
