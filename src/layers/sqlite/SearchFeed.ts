@@ -106,35 +106,27 @@ export const make = Effect.gen(function* () {
     for (let merges = 0; merges < mostMerges && (yield* index.merge); merges++) yield* EventLoop.turn
   })
 
-  let size = firstSlice
-  /** The messages after an id as they are indexed, so many as the last ones allow; null when there are none. */
-  const sliceAfter = (id: number) =>
-    Effect.gen(function* () {
+  /** One slice at a time, each sized by what the last one took. */
+  const feed = Effect.gen(function* () {
+    let watermark = yield* usable(true)
+    rebuilding = watermark.id === 0
+    let size = firstSlice
+    for (;;) {
       const began = yield* Clock.currentTimeNanos
-      const rows = yield* after(id, size)
+      const rows = yield* after(watermark.id, size)
       const last = rows.at(-1)
-      if (last === undefined) return null
-      const messages = rows.filter((row) => !row.hidden && row.role !== "summary").map(indexed)
+      if (last === undefined) break
+      const to = { id: last.id, mark: markOf(last) }
+      const words = rows.filter((row) => !row.hidden && row.role !== "summary").map(indexed)
       const took = Number((yield* Clock.currentTimeNanos) - began) / 1e6
+      yield* EventLoop.turn
+      yield* index.add(words, to)
+      watermark = to
+      pieces += 1
       const wanted = Math.floor((size * sliceMillis) / Math.max(took, 1))
       size = Math.max(1, Math.min(largestSlice, size * mostGrowth, wanted))
-      return { messages, to: { id: last.id, mark: markOf(last) } }
-    })
-
-  /** One slice at a time, each sized by what the last one took; the next is made ready while one is written. */
-  const feed = Effect.gen(function* () {
-    const watermark = yield* usable(true)
-    rebuilding = watermark.id === 0
-    size = firstSlice
-    let slice = yield* sliceAfter(watermark.id)
-    while (slice !== null) {
-      const { messages, to } = slice
-      const next = Effect.zipRight(EventLoop.turn, sliceAfter(to.id))
-      const [ready] = yield* Effect.all([next, index.add(messages, to)], { concurrency: 2 })
-      pieces += 1
       yield* EventLoop.turn
       if (pieces >= mostPieces) yield* merge
-      slice = ready
     }
     while ((yield* forget) > 0) yield* EventLoop.turn
     if (pieces >= mostPiecesAtRest) yield* merge
