@@ -1,5 +1,6 @@
 /** Search with its index, without it, with a damaged one: what is found is the same. */
 import { describe, expect, it, layer as suiteLayer } from "@effect/vitest"
+import Sqlite from "better-sqlite3"
 import { Effect, FastCheck as fc, Layer } from "effect"
 import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs"
 import * as Ids from "../../../src/layers/node/Ids.js"
@@ -264,6 +265,35 @@ describe("search", () => {
           })
         )
       }
+    })
+  )
+
+  it.scopedLive("what is added at once is one piece of the index: each more is a look for every search", () =>
+    Effect.gen(function* () {
+      const file = `${yield* folder}/search.db`
+      const pieces = yield* Effect.gen(function* () {
+        const index = yield* SearchIndex.SearchIndex
+        const count = () => {
+          const database = new Sqlite(file, { readonly: true })
+          const of = (table: string) => database.prepare(`SELECT count(DISTINCT segid) FROM ${table}_idx`).pluck().get()
+          const counted = [of("words"), of("letters")]
+          database.close()
+          return counted
+        }
+        const messages = Array.from({ length: 200 }, (_, id) => ({
+          id: id + 1,
+          words: `w${id} same`,
+          letters: `l${id}`
+        }))
+        yield* index.add(messages.slice(0, 150), { id: 150, mark: "" })
+        const once = count()
+        yield* index.add(messages.slice(150), { id: 200, mark: "" })
+        return [once, count()]
+      }).pipe(Effect.provide(SearchIndex.layer({ file })))
+      expect(pieces).toEqual([
+        [1, 1],
+        [2, 2]
+      ])
     })
   )
 
