@@ -4,6 +4,7 @@ import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import { assert, describe, it } from "@effect/vitest"
 import { Chunk, Effect, FastCheck, Layer, Stream } from "effect"
 import * as Anthropic from "../../src/layers/models/anthropic/Backend.js"
+import * as Deadlines from "../../src/fibers/Deadlines.js"
 import * as ChatCompletions from "../../src/layers/models/chatCompletions/Backend.js"
 import { standard } from "../../src/layers/models/Limits.js"
 import * as OpenAi from "../../src/layers/models/openai/Backend.js"
@@ -14,7 +15,14 @@ import * as Edge from "./support.js"
 
 const makers = {
   chat: () =>
-    ChatCompletions.make({ backend: backendOf("http://model/v1"), baseUrl: "http://model/v1", limits: standard }),
+    Effect.flatMap(Deadlines.make, (deadlines) =>
+      ChatCompletions.make({
+        backend: backendOf("http://model/v1"),
+        baseUrl: "http://model/v1",
+        limits: standard,
+        deadlines
+      })
+    ),
   anthropic: () =>
     Anthropic.make({
       backend: backendOf("http://model", { provider: "anthropic", model: "claude" }),

@@ -5,6 +5,7 @@
 import { FileSystem } from "@effect/platform/FileSystem"
 import { HttpClient } from "@effect/platform/HttpClient"
 import { Context, Effect, Stream } from "effect"
+import type { Deadlines } from "../../fibers/Deadlines.js"
 import * as Shared from "../../fibers/Shared.js"
 import type { Seat } from "../../services/agent/Cooldowns.js"
 import {
@@ -29,6 +30,8 @@ export type BackendNeeds = HttpClient | Ids | FileSystem | AccessTokens
 interface Made {
   readonly backend: ModelBackend
   readonly limits: ModelLimits
+  /** What watches its waits. */
+  readonly deadlines: Deadlines
   readonly timezone: string
   /** Which of its login's credentials; left out or null: the first. */
   readonly credential?: string | null
@@ -120,6 +123,7 @@ const chunk = <A>(backend: ModelBackend, load: () => Promise<A>): Effect.Effect<
 const load = ({
   backend,
   bearer = false,
+  deadlines,
   limits,
   timezone
 }: Made): Effect.Effect<ModelBackendService, ModelError, BackendNeeds> => {
@@ -137,7 +141,7 @@ const load = ({
     case "openai-compatible":
       return Effect.flatMap(
         chunk(backend, () => import("./chatCompletions/Backend.js")),
-        ({ make }) => make({ backend, limits, baseUrl: backend.baseUrl ?? "" })
+        ({ make }) => make({ backend, limits, deadlines, baseUrl: backend.baseUrl ?? "" })
       )
     case "scripted":
       return Effect.flatMap(

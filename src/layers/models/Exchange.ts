@@ -7,6 +7,7 @@ import type { HttpClientError } from "@effect/platform/HttpClientError"
 import type * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import { Chunk, Clock, Effect, Option, type Scope, Stream } from "effect"
+import type { Deadlines } from "../../fibers/Deadlines.js"
 import type { ModelError, ModelRequest } from "../../services/agent/ModelRoute.js"
 import * as ErrorBody from "./ErrorBody.js"
 import * as Failure from "./Failure.js"
@@ -50,37 +51,42 @@ const bounded = (
   origin: Failure.CallOrigin,
   request: ModelRequest,
   limits: ModelLimits,
+  deadlines: Deadlines,
   source: Effect.Effect<Chunk.Chunk<Uint8Array>, Option.Option<HttpClientError>>
 ): Pull => {
   let total = 0
   return Effect.suspend(() => {
     const wait = total === 0 ? limits.firstByteMillis : limits.silenceMillis
-    return source.pipe(
-      Effect.mapError(Option.map((error) => clientFailure(origin, request, error))),
-      Effect.timeoutFail({
-        duration: wait,
-        onTimeout: () =>
-          Option.some(
-            Failure.certain(
-              origin,
-              "timeout",
-              total === 0
-                ? `no byte of an answer within ${seconds(wait)}`
-                : `silent for ${seconds(wait)} in the middle of an answer`
-            )
+    const late = () =>
+      Effect.fail(
+        Option.some(
+          Failure.certain(
+            origin,
+            "timeout",
+            total === 0
+              ? `no byte of an answer within ${seconds(wait)}`
+              : `silent for ${seconds(wait)} in the middle of an answer`
           )
-      }),
-      Effect.flatMap((bytes) => {
-        for (const piece of bytes) total += piece.length
-        return total <= limits.totalBytes
-          ? Effect.succeed(bytes)
-          : Effect.fail(
-              Option.some(
-                Failure.certain(origin, "malformed_stream", `the answer is larger than ${limits.totalBytes} bytes`)
-              )
-            )
-      })
+        )
+      )
+    const next = Effect.mapError(
+      source,
+      Option.map((error) => clientFailure(origin, request, error))
     )
+    return deadlines
+      .within(wait)(next, late)
+      .pipe(
+        Effect.flatMap((bytes) => {
+          for (const piece of bytes) total += piece.length
+          return total <= limits.totalBytes
+            ? Effect.succeed(bytes)
+            : Effect.fail(
+                Option.some(
+                  Failure.certain(origin, "malformed_stream", `the answer is larger than ${limits.totalBytes} bytes`)
+                )
+              )
+        })
+      )
   })
 }
 
@@ -135,17 +141,15 @@ export const open = Effect.fnUntraced(function* (options: {
   readonly origin: Failure.CallOrigin
   readonly request: ModelRequest
   readonly limits: ModelLimits
+  readonly deadlines: Deadlines
 }): Effect.fn.Return<OpenAnswer, ModelError, Scope.Scope> {
-  const { client, http, limits, origin, request } = options
-  const response = yield* client.execute(http).pipe(
-    Effect.mapError((error) => clientFailure(origin, request, error)),
-    Effect.timeoutFail({
-      duration: limits.answerMillis,
-      onTimeout: () => Failure.certain(origin, "timeout", `no answer within ${seconds(limits.answerMillis)}`)
-    })
+  const { client, deadlines, http, limits, origin, request } = options
+  const response = yield* deadlines.within(limits.answerMillis)(
+    Effect.mapError(client.execute(http), (error) => clientFailure(origin, request, error)),
+    () => Failure.certain(origin, "timeout", `no answer within ${seconds(limits.answerMillis)}`)
   )
   const source = yield* Stream.toPull(response.stream)
-  const pull = bounded(origin, request, limits, source)
+  const pull = bounded(origin, request, limits, deadlines, source)
   const page = /^\s*text\/html\b/i.test(response.headers["content-type"] ?? "")
   if (page && (response.status === 404 || (response.status >= 200 && response.status < 300)))
     return yield* Failure.certain(origin, "not_configured", yield* pageInstead(origin, pull))

@@ -4,6 +4,7 @@
  * calls of one turn stay with the seat that took over.
  */
 import { Chunk, Clock, Effect, Layer, Option, Random, Ref, Stream } from "effect"
+import * as Deadlines from "../../fibers/Deadlines.js"
 import { Cooldowns, nameOf, type Seat as SeatName } from "../../services/agent/Cooldowns.js"
 import { choose, type KeyStrategy } from "../../services/agent/KeyStrategy.js"
 import { backoffMillis, cooldownMillis, verdict } from "../../services/agent/ModelEvidence.js"
@@ -335,6 +336,7 @@ const distinct = (primary: ModelBackend, fallbacks: ReadonlyArray<ModelBackend>)
 
 const over = (
   limits: ModelLimits,
+  deadlines: Deadlines.Deadlines,
   settings: typeof Settings.Service,
   primary: ModelBackend,
   fallbacks: ReadonlyArray<ModelBackend>
@@ -359,7 +361,7 @@ const over = (
         Effect.flatMap(
           Backend.seatsOf(backend),
           Effect.forEach(({ seat, ...one }) =>
-            Effect.tap(Backend.make({ ...one, limits, timezone: settings.timezone }), (service) =>
+            Effect.tap(Backend.make({ ...one, limits, deadlines, timezone: settings.timezone }), (service) =>
               Effect.sync(() => void seats.set(service, seat))
             )
           )
@@ -385,25 +387,29 @@ const over = (
   })
 
 const fromSettings = (limits: ModelLimits) =>
-  Effect.flatMap(Settings, (settings) => over(limits, settings, settings.model, settings.fallbacks))
+  Effect.gen(function* () {
+    const settings = yield* Settings
+    return yield* over(limits, yield* Deadlines.make, settings, settings.model, settings.fallbacks)
+  })
 
 /** The model of the settings, under other limits than the standard ones. */
 export const layerWith = (
   limits: ModelLimits
 ): Layer.Layer<ModelRoute, never, Settings | Cooldowns | Backend.BackendNeeds> =>
-  Layer.effect(ModelRoute, fromSettings(limits))
+  Layer.scoped(ModelRoute, fromSettings(limits))
 
 /** The model of the settings. */
 export const layer = layerWith(standard)
 
 /** Routes over any backends, for what is pinned to one. */
-export const routes: Layer.Layer<ModelRoutes, never, Settings | Cooldowns | Backend.BackendNeeds> = Layer.effect(
+export const routes: Layer.Layer<ModelRoutes, never, Settings | Cooldowns | Backend.BackendNeeds> = Layer.scoped(
   ModelRoutes,
   Effect.gen(function* () {
     const settings = yield* Settings
+    const deadlines = yield* Deadlines.make
     const context = yield* Effect.context<Backend.BackendNeeds | Cooldowns>()
     return ModelRoutes.of({
-      over: (primary, fallbacks) => Effect.provide(over(standard, settings, primary, fallbacks), context),
+      over: (primary, fallbacks) => Effect.provide(over(standard, deadlines, settings, primary, fallbacks), context),
       missing: Backend.missing
     })
   })

@@ -1,5 +1,6 @@
 /** One short question to a backend, to see whether it answers: a few tokens, nothing is stored. */
 import { Clock, Effect, Stream } from "effect"
+import * as Deadlines from "../../fibers/Deadlines.js"
 import { ModelError, type ModelRequest } from "../../services/agent/ModelRoute.js"
 import * as Backend from "./Backend.js"
 import { standard } from "./Limits.js"
@@ -21,7 +22,8 @@ export const run = (
 ): Effect.Effect<number, ModelError, Backend.BackendNeeds> =>
   Effect.gen(function* () {
     const began = yield* Clock.currentTimeMillis
-    const service = yield* Backend.make({ ...seated, limits: standard, timezone })
+    const deadlines = yield* Deadlines.make
+    const service = yield* Backend.make({ ...seated, limits: standard, deadlines, timezone })
     yield* service.stream(question).pipe(
       Stream.runHead,
       Effect.timeoutFail({
@@ -37,4 +39,4 @@ export const run = (
       })
     )
     return (yield* Clock.currentTimeMillis) - began
-  })
+  }).pipe(Effect.scoped)

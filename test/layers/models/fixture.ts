@@ -1,5 +1,6 @@
 import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { Chunk, Effect, Layer, Redacted, Ref, Stream } from "effect"
+import * as Deadlines from "../../../src/fibers/Deadlines.js"
 import * as ChatCompletions from "../../../src/layers/models/chatCompletions/Backend.js"
 import { type ModelLimits, standard } from "../../../src/layers/models/Limits.js"
 import type {
@@ -14,9 +15,10 @@ import type { Message } from "../../../src/services/session/Transcript.js"
 
 export const secret = "sk-test-secret-0123456789"
 
-/** Ids that count, and the real HTTP client. */
+/** Ids that count, the real HTTP client, and a scope for what watches its waits. */
 export const edges = Layer.mergeAll(
   FetchHttpClient.layer,
+  Layer.scope,
   Layer.effect(
     Ids,
     Effect.map(Ref.make(0), (count) => ({
@@ -67,11 +69,14 @@ export const backendOf = (baseUrl: string, overrides: Partial<ModelBackend> = {}
 })
 
 export const chat = (baseUrl: string, limits: Partial<ModelLimits> = {}, overrides: Partial<ModelBackend> = {}) =>
-  ChatCompletions.make({
-    backend: backendOf(baseUrl, overrides),
-    baseUrl,
-    limits: { ...standard, ...limits }
-  })
+  Effect.flatMap(Deadlines.make, (deadlines) =>
+    ChatCompletions.make({
+      backend: backendOf(baseUrl, overrides),
+      baseUrl,
+      limits: { ...standard, ...limits },
+      deadlines
+    })
+  )
 
 export const collect = (
   backend: Pick<ModelBackendService, "stream">,

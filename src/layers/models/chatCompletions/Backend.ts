@@ -6,6 +6,7 @@ import * as HttpBody from "@effect/platform/HttpBody"
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import { Effect, Option, Redacted, Ref, type Scope, Stream } from "effect"
+import type { Deadlines } from "../../../fibers/Deadlines.js"
 import type { ModelBackendService, ModelError, ModelRequest } from "../../../services/agent/ModelRoute.js"
 import { Ids } from "../../../services/operation/Ids.js"
 import type { ModelBackend } from "../../../services/operation/Settings.js"
@@ -35,9 +36,10 @@ export const make = (options: {
   readonly backend: ModelBackend
   readonly baseUrl: string
   readonly limits: ModelLimits
+  readonly deadlines: Deadlines
 }): Effect.Effect<ModelBackendService, never, HttpClient.HttpClient | Ids> =>
   Effect.gen(function* () {
-    const { backend, limits } = options
+    const { backend, deadlines, limits } = options
     const client = guarded(yield* HttpClient.HttpClient)
     const ids = yield* Ids
     const learned = yield* Ref.make<Dialect>({ stream: true, streamOptions: true })
@@ -62,6 +64,7 @@ export const make = (options: {
         origin,
         request,
         limits,
+        deadlines,
         http: HttpClientRequest.post(url, {
           headers,
           body: HttpBody.text(bodyOf(request, backend.model, dialect), "application/json")
