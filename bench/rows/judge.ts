@@ -44,12 +44,13 @@ export default {
       .flat()
       .map(([command]) => command)
     const parse = await Effect.runPromise(Effect.flatten(BashTree.make))
+    const homes = { agent: "/home/ada/.hermes-effect", person: "/home/ada" }
     const judge = (command: string) =>
       CommandVerdict.of(
         {
           source: command,
           ...CommandLine.judge(command, {
-            homes: { agent: "/home/ada/.hermes-effect", person: "/home/ada" },
+            homes,
             workingDirectory: "/home/ada/project",
             port: 8642,
             cron: false,
@@ -65,11 +66,12 @@ export default {
       const took: Array<Took> = []
       for (let round = 0; round < times; round++)
         for (const line of lines) {
-          const from = performance.now()
           const used = process.cpuUsage()
+          const from = performance.now()
           judge(line)
+          const wall = performance.now() - from
           const { system, user } = process.cpuUsage(used)
-          if (round > 0 || times === 1) took.push({ wall: performance.now() - from, cpu: (user + system) / 1_000 })
+          if (round > 0 || times === 1) took.push({ wall, cpu: (user + system) / 1_000 })
         }
       return took
     }
