@@ -16,7 +16,10 @@ const load: Soak.Load = {
   jobs: scaled(167, 2)
 }
 
-const inWorld = <A>(use: (world: World) => Effect.Effect<A>): Effect.Effect<A> =>
+/** So few that what is planted is seen beside it. */
+const few: Soak.Load = { rounds: 6, turns: 1, delegates: 0, jobs: 0 }
+
+const inWorld = <A>(load: Soak.Load, use: (world: World) => Effect.Effect<A>): Effect.Effect<A> =>
   Effect.suspend(() => {
     const world = new World(3)
     return Effect.gen(function* () {
@@ -30,7 +33,7 @@ const inWorld = <A>(use: (world: World) => Effect.Effect<A>): Effect.Effect<A> =
 
 it.live("nothing grows with the turns, the jobs and the helpers that have been", () =>
   Effect.map(
-    inWorld((world) => Soak.run(world, load)),
+    inWorld(load, (world) => Soak.run(world, load)),
     (samples) => {
       const [first, last] = [samples[0], samples.at(-1)]
       assert.isAbove((last?.work ?? 0) - (first?.work ?? 0), load.rounds * load.jobs)
@@ -79,9 +82,9 @@ const leaks = (world: World) => {
 }
 
 it.live("would be seen: a fiber, a sleeper, a timer, a listener, rows and memory that each minute leaves behind", () =>
-  inWorld((world) => {
+  inWorld(few, (world) => {
     const { ended, plant } = leaks(world)
-    return Effect.ensuring(Soak.run(world, { rounds: 6, turns: 1, delegates: 0, jobs: 0 }, plant), ended)
+    return Effect.ensuring(Soak.run(world, few, plant), ended)
   }).pipe(
     Effect.map((samples) =>
       assert.sameMembers(
