@@ -97,10 +97,17 @@ export const carrying = (text: string): Effect.Effect<Entry | null> =>
 export const carries = (pid: number, text: string): boolean =>
   hasProc && (read(`/proc/${pid}/environ`)?.includes(text) ?? false)
 
-/** As {@link carries}; null while the process has none, as it is when another program is just being put into it. */
+/** The kernel's mark on its own threads, which never have an environment (PF_KTHREAD). */
+const kernelThread = 0x0020_0000
+
+/** As {@link carries}; null while a living process has none, as it is when another program is just being put into it. */
 export const mayCarry = (pid: number, text: string): boolean | null => {
   const environment = hasProc ? read(`/proc/${pid}/environ`) : null
-  return environment === null || environment.length === 0 ? null : environment.includes(text)
+  if (environment !== null && environment.length > 0) return environment.includes(text)
+  const stat = hasProc ? read(`/proc/${pid}/stat`)?.toString("latin1") : undefined
+  if (stat === undefined || parseStat(pid, stat) === null) return false
+  const flags = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[6])
+  return (flags & kernelThread) === 0 ? null : false
 }
 
 const directoryOf = (pid: number): string | null => {

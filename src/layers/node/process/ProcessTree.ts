@@ -75,35 +75,36 @@ const signal = (pid: number, name: NodeJS.Signals): boolean => {
 
 /** So many glances in a row that find nobody, and nobody is there. */
 const glances = 32
-const mostQuestions = 3
 
 /**
  * Looks for those that the table misses: who forks and ends at once is gone before its line is read, and its child is
- * not listed yet. A glance asks only who has come since the last one, the newest first. True when nobody was found;
- * whoever is, is ended at once if `kill` says so.
+ * not listed yet. A glance asks only who has come since the last one, the newest first, and who could not be told then.
+ * True when nobody was found, nor anybody who came meanwhile and cannot be told: who was there before may have no
+ * environment at all. Whoever is found is ended at once if `kill` says so.
  */
 const isQuiet = (root: Root, kill: boolean): Effect.Effect<boolean> =>
   Effect.gen(function* () {
-    let asked = new Map<number, number>()
+    const elders = new Set(ProcessTable.pids() ?? [])
+    let others: ReadonlySet<number> = new Set([1, process.pid])
+    let isUntold = false
     for (let glance = 0; glance < glances; glance++) {
-      const before = asked
-      asked = new Map()
+      const told = new Set([1, process.pid])
       let found = false
+      isUntold = false
       for (const pid of ProcessTable.pids() ?? []) {
-        const questions = before.get(pid) ?? 0
-        if (pid > 1 && pid !== process.pid && questions < mostQuestions) {
-          const carries = ProcessTable.mayCarry(pid, root.token)
-          if (carries === true) {
-            found = true
-            if (kill) signal(pid, "SIGKILL")
-          }
-          asked.set(pid, carries === null ? questions + 1 : mostQuestions)
-        } else asked.set(pid, questions)
+        const carries = others.has(pid) ? false : ProcessTable.mayCarry(pid, root.token)
+        if (carries === false) told.add(pid)
+        else if (carries === null) isUntold ||= !elders.has(pid)
+        else {
+          found = true
+          if (kill) signal(pid, "SIGKILL")
+        }
       }
       if (found) return false
+      others = told
       yield* EventLoop.turn
     }
-    return true
+    return !isUntold
   })
 
 /**
