@@ -79,7 +79,18 @@ export const Status = Schema.Struct({
     Schema.Struct({ name: Schema.String, state: Schema.String, error: Schema.NullOr(Schema.String) })
   ),
   jobs: Schema.Struct({ scheduled: whole, next: time }),
-  paused: Schema.Boolean
+  paused: Schema.Boolean,
+  logins: Schema.Array(
+    Schema.Struct({
+      login: Schema.String,
+      label: text,
+      provider: text,
+      state: Schema.String,
+      usable: Schema.Boolean,
+      expiresAt: time
+    })
+  ),
+  loginTrouble: text
 })
 
 export const Send = Schema.Struct({ delivery: Delivery })
