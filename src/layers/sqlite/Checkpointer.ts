@@ -5,7 +5,7 @@ import type { Condition } from "./Condition.js"
 import type { ConnectionThread } from "./ConnectionThread.js"
 
 /** Transactions between two checkpoints: each syncs the disk, and the commits beside it wait for that. */
-const everyTransactions = 2_048
+const everyTransactions = 1_024
 
 /** Frames (4 KiB each) of log above which writers wait for a checkpoint that catches up, so that the log starts over: 32 MiB. */
 const boundFrames = 8_192

@@ -63,10 +63,14 @@ const makeLinux = Effect.gen(function* () {
   let count = 0
   yield* Effect.addFinalizer(() =>
     Effect.suspend(() => {
-      if (ready !== null) closeBoth(ready)
-      return place === null
-        ? Effect.void
-        : Effect.ignoreLogged(Effect.tryPromise(() => rm(place ?? "", { recursive: true, force: true })))
+      const left = ready
+      const folder = place
+      return Effect.zipRight(
+        left === null ? Effect.void : Effect.ignoreLogged(Effect.try(() => closeBoth(left))),
+        folder === null
+          ? Effect.void
+          : Effect.ignoreLogged(Effect.tryPromise(() => rm(folder, { recursive: true, force: true })))
+      )
     })
   )
 
