@@ -29,27 +29,34 @@ const open = (file: string): number => {
   throw new Error("it is no regular file")
 }
 
-/** Appends lines; a disk that refuses costs the line, never the work that logged it. */
+/**
+ * Appends lines; a disk that refuses costs the line, never the work that logged it. A line that comes when the file is
+ * closed is not written: the number of its descriptor may be another file's by then, the database's too.
+ */
 class RotatedFile {
   readonly file: string
-  private descriptor: number
+  /** Null where a new file could not be opened: tried again with the next line. */
+  private descriptor: number | null
   private size: number
+  private closed = false
 
   constructor(file: string) {
     this.file = file
-    this.descriptor = open(file)
-    this.size = fs.fstatSync(this.descriptor).size
+    const descriptor = open(file)
+    this.descriptor = descriptor
+    this.size = fs.fstatSync(descriptor).size
   }
 
   append(line: string): boolean {
+    if (this.closed) return false
     try {
       const bytes = Buffer.from(line)
       if (this.size + bytes.length > maxBytes) {
-        fs.closeSync(this.descriptor)
+        this.release()
         rotate(this.file)
-        this.descriptor = open(this.file)
         this.size = 0
       }
+      this.descriptor ??= open(this.file)
       fs.writeSync(this.descriptor, bytes)
       this.size += bytes.length
       return true
@@ -59,7 +66,14 @@ class RotatedFile {
   }
 
   close(): void {
-    fs.closeSync(this.descriptor)
+    this.closed = true
+    this.release()
+  }
+
+  private release(): void {
+    const { descriptor } = this
+    this.descriptor = null
+    if (descriptor !== null) fs.closeSync(descriptor)
   }
 }
 

@@ -2,26 +2,45 @@
 import { FileSystem } from "@effect/platform"
 import { NodeContext } from "@effect/platform-node"
 import { expect, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, FiberRef, Layer } from "effect"
+import { closeSync, openSync, readFileSync } from "node:fs"
+import path from "node:path"
 import * as AmbientEnvironment from "../../../src/fibers/AmbientEnvironment.js"
 import * as ConfigFile from "../../../src/layers/node/ConfigFile.js"
 import * as HomeLayer from "../../../src/layers/node/Home.js"
 import * as LogFile from "../../../src/layers/node/LogFile.js"
 import * as Redactor from "../../../src/services/delivery/Redactor.js"
 
+const logOf = (home: string) =>
+  LogFile.layer({ stderr: "nothing" }).pipe(
+    Layer.provide(Layer.succeed(Redactor.Redactor, Redactor.make(["a-secret-of-the-owner"]))),
+    Layer.provide(ConfigFile.layer),
+    Layer.provide(HomeLayer.layer(home)),
+    Layer.provide(AmbientEnvironment.layer({}))
+  )
+
+it.scoped("a line that comes when the log is closed goes into no other file", () =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    const home = yield* fs.makeTempDirectoryScoped()
+    const loggers = yield* Effect.scoped(Effect.provide(FiberRef.get(FiberRef.currentLoggers), logOf(home)))
+    // Whoever opens a file now gets the number that the log had.
+    const files = Array.from({ length: 16 }, (_, index) => path.join(home, `database-${index}`))
+    const descriptors = files.map((file) => openSync(file, "w+"))
+    yield* Effect.logWarning("late").pipe(Effect.locally(FiberRef.currentLoggers, loggers))
+    descriptors.forEach(closeSync)
+    expect(files.map((file) => readFileSync(file, "utf8")).join("")).toBe("")
+    expect(readFileSync(path.join(home, "logs", "hermes.log"), "utf8")).not.toContain("late")
+  }).pipe(Effect.provide(NodeContext.layer))
+)
+
 it.scoped("a fact that is called as a part of the line stands beside it, and secrets do not stand in it", () =>
   Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
     const home = yield* fs.makeTempDirectoryScoped()
-    const log = LogFile.layer({ stderr: "nothing" }).pipe(
-      Layer.provide(Layer.succeed(Redactor.Redactor, Redactor.make(["a-secret-of-the-owner"]))),
-      Layer.provide(ConfigFile.layer),
-      Layer.provide(HomeLayer.layer(home)),
-      Layer.provide(AmbientEnvironment.layer({}))
-    )
     yield* Effect.logInfo("what happened").pipe(
       Effect.annotateLogs({ message: "evt_1", level: "high", turn: "trn_1", key: "a-secret-of-the-owner" }),
-      Effect.provide(log)
+      Effect.provide(logOf(home))
     )
     const lines = (yield* fs.readFileString(`${home}/logs/hermes.log`)).trim().split("\n")
     expect(lines.map((line): unknown => JSON.parse(line)).at(-1)).toMatchObject({
