@@ -1,4 +1,5 @@
 /** What a family of rows gives back, and how it is shown: one line on the terminal, one row of BENCHMARKS.md. */
+import { Effect } from "effect"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 
@@ -41,6 +42,9 @@ export const quantile = (values: ReadonlyArray<number>, share: number): number =
 }
 
 export const median = (values: ReadonlyArray<number>): number => quantile(values, 0.5)
+
+/** As the program runs, without spans (`launch`). */
+export const asLaunched = Effect.withTracerEnabled(false)
 
 /** MB of the heap that something still holds. */
 export const collect = (): number => {

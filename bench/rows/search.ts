@@ -17,7 +17,7 @@ import type { SessionId } from "../../src/services/session/Session.js"
 import { SessionStore } from "../../src/services/session/SessionStore.js"
 import { Transcript } from "../../src/services/session/Transcript.js"
 import { Database, Transaction } from "../../src/services/state/Database.js"
-import { collect, type Family, quantile, type Row } from "../harness.js"
+import { asLaunched, collect, type Family, quantile, type Row } from "../harness.js"
 
 /** The same numbers in each run. */
 const sequence = (seed: number) => () => {
@@ -135,8 +135,7 @@ export default {
     const scope = await Effect.runPromise(Scope.make())
     const context = await Effect.runPromise(Layer.buildWithScope(services(folder), scope))
     const run = <A, E>(self: Effect.Effect<A, E, Search | SessionStore | Transcript | Database>) =>
-      // As the program runs (`launch`).
-      Effect.runPromise(Effect.withTracerEnabled(Effect.provide(self, context), false))
+      Effect.runPromise(asLaunched(Effect.provide(self, context)))
     const search = Context.get(context, Search)
     try {
       log(`${count} messages in ${count} sessions`)

@@ -8,7 +8,7 @@ import * as Turn from "../../src/fibers/Turn.js"
 import { Toolbox } from "../../src/services/agent/Toolbox.js"
 import * as Testing from "../../src/testing/index.js"
 import { turn } from "../../test/layers/support/hands.js"
-import { type Family, median, quantile } from "../harness.js"
+import { asLaunched, type Family, median, quantile } from "../harness.js"
 
 const command = "echo hello"
 
@@ -47,9 +47,6 @@ const timed = <A, E, R>(self: Effect.Effect<A, E, R>) =>
     const from = performance.now()
     return Effect.map(self, () => performance.now() - from)
   })
-
-/** Nobody reads spans in the launched program either. */
-const asLaunched = Layer.setTracerEnabled(false)
 
 const family: Family = {
   title: "Tools: a command beside a bare spawn, a program beside a bare Node",
@@ -123,7 +120,8 @@ const family: Family = {
         ]
       }).pipe(
         Turn.enter(turn("bench")),
-        Effect.provide(Layer.mergeAll(Layer.provideMerge(gateway, NodeContext.layer), asLaunched)),
+        Effect.provide(Layer.provideMerge(gateway, NodeContext.layer)),
+        asLaunched,
         Effect.scoped
       )
     )
