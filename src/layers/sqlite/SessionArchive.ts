@@ -32,12 +32,13 @@ const Inserted = Rows.first(Schema.Struct({ id: Schema.Number }))
 
 const make = Effect.gen(function* () {
   const database = yield* Database
+  const sessions = SessionRows.make()
 
   const read = Effect.fn("SessionArchive.read")(
     (id: string, page: { readonly after: number; readonly limit: number }) =>
       database.read("archive.read", (sql) =>
         Effect.gen(function* () {
-          const session = yield* SessionRows.byId(sql, id)
+          const session = yield* sessions.byId(sql, id)
           if (session === null) return yield* new SessionNotFound({ reference: id })
           const rows = yield* Stored(sql`SELECT id, position, at, active AS live, role, text, reasoning,
             tool_calls AS toolCalls, tool_call_id AS callId, tool_name AS tool, outcome

@@ -2,19 +2,23 @@ import type { SqlClient } from "@effect/sql"
 import { Effect, Schema } from "effect"
 import { Session } from "../../services/session/Session.js"
 import type { Owner } from "../../services/session/SessionStore.js"
+import { makePromptMemory } from "./PromptMemory.js"
 import * as Rows from "./Rows.js"
 
 const { fields } = Session
 
-const Row = Schema.Struct({
+const ToolNames = Schema.parseJson(Schema.Array(Schema.String))
+
+const facts = {
   ...fields,
-  toolNames: Schema.NullOr(Schema.parseJson(Schema.Array(Schema.String))),
   hidden: Rows.Flag,
   suspended: Rows.Flag,
   unread: Rows.Flag,
   archived: Rows.Flag,
   pinned: Rows.Flag
-}).pipe(
+}
+
+const Row = Schema.Struct({ ...facts, toolNames: Schema.NullOr(ToolNames) }).pipe(
   Schema.transform(Schema.typeSchema(Session), {
     strict: true,
     decode: (row) => new Session(row, { disableValidation: true }),
@@ -22,12 +26,20 @@ const Row = Schema.Struct({
   })
 )
 
-const columns = `s.id, s.key, s.title, s.title_source AS titleSource, s.source, s.platform, s.chat_id AS chatId,
+/** With the hashes of the prompt and the tools in their places. */
+const Hashed = Rows.first(Schema.Struct({ ...facts, toolNames: Schema.NullOr(Schema.String) }))
+
+const columns = (prompt: string, tools: string) =>
+  `s.id, s.key, s.title, s.title_source AS titleSource, s.source, s.platform, s.chat_id AS chatId,
   s.chat_type AS chatType, s.thread_id AS threadId, s.user_id AS userId, s.parent_id AS parentId, s.hidden, s.model,
-  (SELECT body FROM prompts WHERE hash = s.system_prompt_hash) AS systemPrompt,
-  (SELECT body FROM prompts WHERE hash = s.tool_names_hash) AS toolNames,
+  ${prompt} AS systemPrompt, ${tools} AS toolNames,
   s.started_at AS startedAt, s.last_activity_at AS lastActivityAt, s.ended_at AS endedAt, s.end_reason AS endReason,
   s.suspended, s.message_count AS messageCount, s.unread, s.archived, s.pinned`
+
+const bodyOf = (hash: string) => `(SELECT body FROM prompts WHERE hash = s.${hash})`
+const whole = columns(bodyOf("system_prompt_hash"), bodyOf("tool_names_hash"))
+const hashed = columns("s.system_prompt_hash", "s.tool_names_hash")
+const bare = columns("NULL", "NULL")
 
 /** The sessions, as `sessions AS s`, that an owner may see. */
 export const owned = (sql: SqlClient.SqlClient, owner: Owner) =>
@@ -41,26 +53,42 @@ export const ownedBy = ({ chatId, platform, userId }: Owner) => ({
 })
 
 /** As {@link selected}, with null for the prompt and the tools: they are long, and no list shows them. */
-export const listed = (sql: SqlClient.SqlClient) =>
-  sql.literal(columns.replace(/\(SELECT body FROM prompts WHERE hash = s\.\w+\)/g, "NULL"))
+export const listed = (sql: SqlClient.SqlClient) => sql.literal(bare)
 
 /** What a query of the table `sessions AS s` selects. */
-export const selected = (sql: SqlClient.SqlClient) => sql.literal(columns)
+export const selected = (sql: SqlClient.SqlClient) => sql.literal(whole)
 
 export const many = Rows.all(Row, "sessions")
-export const one = Rows.first(Row)
 
-export const byId = (sql: SqlClient.SqlClient, id: string) =>
-  one(sql`SELECT ${selected(sql)} FROM sessions AS s WHERE s.id = ${id}`)
+const byId = `SELECT ${hashed} FROM sessions AS s WHERE s.id = ?`
+const routed = `SELECT ${hashed} FROM routes AS r JOIN sessions AS s ON s.id = r.session_id WHERE r.key = ?`
+const lastOpen = `SELECT ${hashed} FROM sessions AS s WHERE s.key = ? AND s.ended_at IS NULL
+  ORDER BY s.started_at DESC, s.id DESC LIMIT 1`
 
-/** The session that the key's route points to, whatever its state. */
-export const routed = (sql: SqlClient.SqlClient, key: string) =>
-  one(sql`SELECT ${selected(sql)} FROM routes AS r JOIN sessions AS s ON s.id = r.session_id WHERE r.key = ${key}`)
+/** Sessions one by one, as each turn asks for its own. */
+export const make = () => {
+  const prompts = makePromptMemory(Effect.succeed)
+  const tools = makePromptMemory(Schema.decode(ToolNames))
 
-/** The last open session of a key whose route is lost (gateway.md 2.3, recover). */
-export const lastOpen = (sql: SqlClient.SqlClient, key: string) =>
-  one(sql`SELECT ${selected(sql)} FROM sessions AS s WHERE s.key = ${key} AND s.ended_at IS NULL
-    ORDER BY s.started_at DESC, s.id DESC LIMIT 1`)
+  const one = (statement: string) => (sql: SqlClient.SqlClient, of: string) =>
+    Effect.flatMap(Hashed(sql.unsafe(statement, [of])), (row) =>
+      row === null
+        ? Effect.succeed(null)
+        : Effect.zipWith(
+            prompts(sql, row.systemPrompt),
+            tools(sql, row.toolNames),
+            (systemPrompt, toolNames) => new Session({ ...row, systemPrompt, toolNames }, { disableValidation: true })
+          )
+    )
+
+  return {
+    byId: one(byId),
+    /** The session that the key's route points to, whatever its state. */
+    routed: one(routed),
+    /** The last open session of a key whose route is lost (gateway.md 2.3, recover). */
+    lastOpen: one(lastOpen)
+  }
+}
 
 /** Points the key to a session. */
 export const route = (sql: SqlClient.SqlClient, key: string, id: string, at: number) =>

@@ -36,6 +36,7 @@ const personOf = (key: SessionKey | null, source: Source): string | null => {
 const make = Effect.gen(function* () {
   const database = yield* Database
   const ids = yield* Ids
+  const rows = SessionRows.make()
 
   const create = (session: NewSession) =>
     Effect.gen(function* () {
@@ -58,7 +59,7 @@ const make = Effect.gen(function* () {
         started_at: now,
         last_activity_at: now
       })} ON CONFLICT (id) DO NOTHING`
-      const stored = yield* SessionRows.byId(sql, id)
+      const stored = yield* rows.byId(sql, id)
       return stored ?? (yield* Effect.dieMessage(`session ${id} is not there after its insert`))
     })
 
@@ -88,16 +89,16 @@ const make = Effect.gen(function* () {
   const resolveInStep = (key: SessionKey, source: Source) =>
     Effect.gen(function* () {
       const sql = yield* Transaction
-      const routed = yield* SessionRows.routed(sql, key)
+      const routed = yield* rows.routed(sql, key)
       if (routed !== null && routed.endedAt === null) return routed
-      const open = yield* SessionRows.lastOpen(sql, key)
+      const open = yield* rows.lastOpen(sql, key)
       if (open === null) return yield* openFresh(key, source, null)
       yield* SessionRows.route(sql, key, open.id, yield* Clock.currentTimeMillis)
       return open
     })
 
   const resolve = Effect.fnUntraced(function* (key: SessionKey, source: Source) {
-    const routed = yield* database.read("session.resolve", (sql) => SessionRows.routed(sql, key))
+    const routed = yield* database.read("session.resolve", (sql) => rows.routed(sql, key))
     return routed !== null && routed.endedAt === null
       ? routed
       : yield* database.write("session.resolve", resolveInStep(key, source), "transcript")
@@ -108,7 +109,7 @@ const make = Effect.gen(function* () {
       "session.reset",
       Effect.gen(function* () {
         const sql = yield* Transaction
-        const previous = (yield* SessionRows.routed(sql, key)) ?? (yield* SessionRows.lastOpen(sql, key))
+        const previous = (yield* rows.routed(sql, key)) ?? (yield* rows.lastOpen(sql, key))
         if (previous !== null) yield* end(previous.id, "session_reset")
         const fresh = yield* openFresh(key, source, previous?.id ?? null)
         return { previous, fresh }
@@ -149,28 +150,26 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const sql = yield* Transaction
         const target = yield* find(reference, owner)
-        const current = yield* SessionRows.routed(sql, key)
+        const current = yield* rows.routed(sql, key)
         if (current !== null && current.id !== target.id) yield* end(current.id, "session_switch")
         // One key per session: two conversations must not write one transcript.
         yield* sql`DELETE FROM routes WHERE session_id = ${target.id} AND key <> ${key}`
         yield* sql`UPDATE sessions SET key = ${key}, ended_at = NULL, end_reason = NULL WHERE id = ${target.id}`
         yield* SessionRows.route(sql, key, target.id, yield* Clock.currentTimeMillis)
-        return (yield* SessionRows.byId(sql, target.id)) ?? target
+        return (yield* rows.byId(sql, target.id)) ?? target
       })
     )
   )
 
   const peek = Effect.fn("SessionStore.peek")((key: SessionKey) =>
     database.read("session.peek", (sql) =>
-      Effect.flatMap(SessionRows.routed(sql, key), (routed) =>
-        routed !== null && routed.endedAt === null ? Effect.succeed(routed) : SessionRows.lastOpen(sql, key)
+      Effect.flatMap(rows.routed(sql, key), (routed) =>
+        routed !== null && routed.endedAt === null ? Effect.succeed(routed) : rows.lastOpen(sql, key)
       )
     )
   )
 
-  const get = Effect.fn("SessionStore.get")((id: string) =>
-    database.read("session.get", (sql) => SessionRows.byId(sql, id))
-  )
+  const get = Effect.fn("SessionStore.get")((id: string) => database.read("session.get", (sql) => rows.byId(sql, id)))
 
   const list = Effect.fn("SessionStore.list")((options: Parameters<(typeof SessionStore.Service)["list"]>[0]) =>
     database.read("session.list", (sql) => {
@@ -194,19 +193,19 @@ const make = Effect.gen(function* () {
       "session.title",
       Effect.gen(function* () {
         const sql = yield* Transaction
-        const session = yield* SessionRows.byId(sql, id)
+        const session = yield* rows.byId(sql, id)
         if (session === null) return yield* new SessionNotFound({ reference: id })
         if (!outranks(source, session)) return session
         const cleaned = TitleText.clean(title)
         if (cleaned === "") {
           yield* sql`UPDATE sessions SET title = NULL, title_source = NULL WHERE id = ${id}`
-          return (yield* SessionRows.byId(sql, id)) ?? session
+          return (yield* rows.byId(sql, id)) ?? session
         }
         if (source === "user" && (yield* SessionTitles.isTaken(cleaned, id)))
           return yield* new TitleTaken({ title: cleaned })
         const free = source === "user" ? cleaned : yield* SessionTitles.free(cleaned, id)
         yield* sql`UPDATE sessions SET title = ${free}, title_source = ${source} WHERE id = ${id}`
-        return (yield* SessionRows.byId(sql, id)) ?? session
+        return (yield* rows.byId(sql, id)) ?? session
       })
     )
   )
@@ -216,7 +215,7 @@ const make = Effect.gen(function* () {
       "session.branch",
       Effect.gen(function* () {
         const sql = yield* Transaction
-        const parent = (yield* SessionRows.routed(sql, key)) ?? (yield* SessionRows.lastOpen(sql, key))
+        const parent = (yield* rows.routed(sql, key)) ?? (yield* rows.lastOpen(sql, key))
         if (parent === null) return yield* new SessionNotFound({ reference: key })
         const wanted = TitleText.clean(title ?? "")
         if (wanted !== "" && (yield* SessionTitles.isTaken(wanted, ""))) return yield* new TitleTaken({ title: wanted })
@@ -234,7 +233,7 @@ const make = Effect.gen(function* () {
             message_count = (SELECT count(*) FROM messages WHERE session_id = ${fresh.id} AND role <> 'summary'),
             title = ${name}, title_source = ${name === null ? null : wanted === "" ? "derived" : "user"}
           WHERE id = ${fresh.id}`
-        return (yield* SessionRows.byId(sql, fresh.id)) ?? fresh
+        return (yield* rows.byId(sql, fresh.id)) ?? fresh
       }),
       "transcript"
     )
