@@ -18,6 +18,7 @@ import { processes } from "./migrations/0045_processes.js"
 import { internalEvents } from "./migrations/0050_internal_events.js"
 import { cooldowns } from "./migrations/0057_cooldowns.js"
 import { modelChoices } from "./migrations/0056_model_choices.js"
+import { transcriptRevision } from "./migrations/0100_transcript_revision.js"
 import { usageDays } from "./migrations/0055_usage_days.js"
 import { waitingDeliveries } from "./migrations/0070_waiting_deliveries.js"
 import { liveMessages } from "./migrations/0090_live_messages.js"
@@ -44,7 +45,8 @@ const migrations = {
   "0057_cooldowns": cooldowns,
   "0070_waiting_deliveries": waitingDeliveries,
   "0090_live_messages": liveMessages,
-  "0095_worktrees": worktrees
+  "0095_worktrees": worktrees,
+  "0100_transcript_revision": transcriptRevision
 }
 
 const numberOf = (name: string): number => Number.parseInt(name, 10)

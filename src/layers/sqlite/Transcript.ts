@@ -91,6 +91,7 @@ const storedOf = (row: typeof Row.Type): StoredMessage => ({
 })
 
 const decode = Rows.whole(Row)
+const decodeLive = Rows.whole(Schema.extend(Row, Schema.Struct({ revision: Schema.Number })))
 
 /** Rows come in the order of their ids; a summary stands where the rows were that it is about. */
 const inPlace = (rows: ReadonlyArray<StoredMessage>): ReadonlyArray<StoredMessage> =>
@@ -98,6 +99,10 @@ const inPlace = (rows: ReadonlyArray<StoredMessage>): ReadonlyArray<StoredMessag
 
 const columns = `id, coalesce(position, id) AS position, at, turn_id AS turnId, role, text, reasoning, tool_calls AS toolCalls, tool_call_id AS toolCallId,
   tool_name AS toolName, outcome, platform_message_id AS platformMessageId, media`
+
+/** Live rows from an id on, each with the revision of them all. */
+const liveFrom = `SELECT coalesce((SELECT transcript_revision FROM sessions WHERE id = ?), 0) AS revision, ${columns}
+  FROM messages WHERE session_id = ? AND active = 1 AND id >= ? ORDER BY id`
 
 const insertMessage = `INSERT INTO messages (session_id, turn_id, at, role, text, reasoning, tool_calls, tool_call_id, tool_name,
   outcome, platform_message_id, media) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
@@ -141,8 +146,6 @@ const ownOf = (message: Message): Effect.Effect<Own, ParseResult.ParseError> => 
       return Effect.succeed([null, null, message.callId, message.tool, message.disposition, null, null])
   }
 }
-
-const Standing = Rows.first(Schema.Struct({ count: Schema.Number, sum: Schema.Number }))
 
 const Persons = Rows.whole(Schema.Struct({ position: Schema.Number, text: Schema.String }))
 
@@ -202,27 +205,21 @@ const make = Effect.gen(function* () {
       ),
     load: (sessionId: SessionId) =>
       database.read("transcript.load", (sql) => {
-        /** Live rows after `id`. */
-        const after = (id: number) =>
-          Effect.map(
-            decode(sql`SELECT ${sql.literal(columns)} FROM messages
-              WHERE session_id = ${sessionId} AND active = 1 AND id > ${id} ORDER BY id`),
-            (rows) => rows.map(storedOf)
-          )
-        const stands = ({ count, lastId, sum }: Remembered) =>
-          Effect.map(
-            Standing(sql`SELECT count(*) AS count, total(id) AS sum FROM messages
-              WHERE session_id = ${sessionId} AND active = 1 AND id <= ${lastId}`),
-            (now) => now !== null && now.count === count && now.sum === sum
-          )
-        const kept = (known: Remembered | null) =>
-          Effect.map(after(known?.lastId ?? 0), (fresh) => {
-            const all = inPlace(known === null ? fresh : known.rows.concat(fresh))
-            memory.keep(sessionId, all, known, fresh)
-            return all
-          })
+        const from = (id: number) => decodeLive(sql.unsafe(liveFrom, [sessionId, sessionId, id]))
+        const kept = (known: Remembered | null, revision: number, found: ReadonlyArray<typeof Row.Type>) => {
+          const fresh = found.map(storedOf)
+          const rows = inPlace(known === null ? fresh : known.rows.concat(fresh))
+          memory.keep(sessionId, revision, rows, known, fresh)
+          return rows
+        }
+        const anew = Effect.map(from(0), (found) => kept(null, found[0]?.revision ?? 0, found))
         const known = memory.get(sessionId)
-        return known === null ? kept(null) : Effect.flatMap(stands(known), (same) => kept(same ? known : null))
+        if (known === null) return anew
+        return Effect.flatMap(from(known.lastId), ([newest, ...fresh]) =>
+          newest?.id === known.lastId && newest.revision === known.revision
+            ? Effect.succeed(kept(known, known.revision, fresh))
+            : anew
+        )
       }),
     page: Effect.fn("Transcript.page")(
       (

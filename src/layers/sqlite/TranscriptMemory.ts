@@ -1,7 +1,8 @@
 /**
- * The decoded rows of the transcripts that were read last. A row never changes once it is written, it only stops being
- * live; so what was decoded stays true while the same rows are live, which their count and the sum of their ids tell.
- * Without it each turn of a long conversation decodes all of it again, which costs more than the rest of the turn.
+ * The decoded rows of the transcripts that were read last. What was decoded stays true as long as nothing but appending
+ * was done to the session's rows, which its revision tells; and as long as it is the same session, which the newest of
+ * them tells: no id is given twice. Without it each turn of a long conversation decodes all of it again, which costs more
+ * than the rest of the turn.
  */
 import type { StoredMessage } from "../../services/session/Transcript.js"
 
@@ -11,11 +12,10 @@ const mostText = 2_000_000
 
 export interface Remembered {
   readonly rows: ReadonlyArray<StoredMessage>
-  readonly count: number
   /** The greatest: a summary's is greater than those of rows that stand after it. */
   readonly lastId: number
-  /** Of the ids. */
-  readonly sum: number
+  /** Of the session's transcript, when its rows were read. */
+  readonly revision: number
   readonly text: number
 }
 
@@ -27,21 +27,20 @@ const lengthOf = ({ message }: StoredMessage): number =>
       )
     : message.text.length
 
-const nothing: Remembered = { rows: [], count: 0, lastId: 0, sum: 0, text: 0 }
-
 /** `rows` are those of `known` and the fresh ones, in whatever order. */
 const remembered = (
-  known: Remembered,
-  fresh: ReadonlyArray<StoredMessage>,
-  rows: ReadonlyArray<StoredMessage>
+  revision: number,
+  rows: ReadonlyArray<StoredMessage>,
+  known: Remembered | null,
+  fresh: ReadonlyArray<StoredMessage>
 ): Remembered => {
-  let { lastId, sum, text } = known
+  let lastId = known?.lastId ?? 0
+  let text = known?.text ?? 0
   for (const row of fresh) {
     lastId = Math.max(lastId, row.id)
-    sum += row.id
     text += lengthOf(row)
   }
-  return { rows, count: known.count + fresh.length, lastId, sum, text }
+  return { rows, lastId, revision, text }
 }
 
 export interface TranscriptMemory {
@@ -49,6 +48,7 @@ export interface TranscriptMemory {
   /** `rows`: all that are live, `fresh` those of them that `known` has not. Forgets what was kept longest ago where there is too much. */
   readonly keep: (
     sessionId: string,
+    revision: number,
     rows: ReadonlyArray<StoredMessage>,
     known?: Remembered | null,
     fresh?: ReadonlyArray<StoredMessage>
@@ -64,18 +64,19 @@ export const makeTranscriptMemory = (): TranscriptMemory => {
     const old = sessions.get(sessionId)
     if (old === undefined) return
     sessions.delete(sessionId)
-    rowsHeld -= old.count
+    rowsHeld -= old.rows.length
     textHeld -= old.text
   }
 
   return {
     get: (sessionId) => sessions.get(sessionId) ?? null,
-    keep: (sessionId, rows, known = null, fresh = rows) => {
+    keep: (sessionId, revision, rows, known = null, fresh = rows) => {
       forget(sessionId)
-      const entry = remembered(known ?? nothing, fresh, rows)
-      if (entry.count > mostRows || entry.text > mostText) return
+      if (rows.length === 0) return
+      const entry = remembered(revision, rows, known, fresh)
+      if (entry.rows.length > mostRows || entry.text > mostText) return
       sessions.set(sessionId, entry)
-      rowsHeld += entry.count
+      rowsHeld += entry.rows.length
       textHeld += entry.text
       for (const oldest of sessions.keys()) {
         if (rowsHeld <= mostRows && textHeld <= mostText) return
