@@ -25,7 +25,18 @@ const runs = Metric.counter("hermes_job_runs_total", {
   incremental: true
 })
 
-const label = MetricLabel.make
+type Labels = ReadonlyArray<MetricLabel.MetricLabel>
+
+/** The same labels are the same array each time: a metric finds a series by its array at once, and else by all that it says. */
+const makeLabels = () => {
+  const known = new Map<string, Labels>()
+  return (...pairs: ReadonlyArray<readonly [key: string, value: string]>): Labels => {
+    const name = pairs.join("\n")
+    const found = known.get(name) ?? pairs.map(([key, value]) => MetricLabel.make(key, value))
+    known.set(name, found)
+    return found
+  }
+}
 
 /** Turns whose beginning is remembered. */
 const remembered = 4_096
@@ -34,6 +45,7 @@ const remembered = 4_096
 export const layer: Layer.Layer<never, never, Activity> = Layer.scopedDiscard(
   Effect.gen(function* () {
     const startedAt = new Map<string, number>()
+    const labelled = makeLabels()
 
     const count = (event: ActivityEvent): void => {
       switch (event._tag) {
@@ -47,19 +59,19 @@ export const layer: Layer.Layer<never, never, Activity> = Layer.scopedDiscard(
           const began = startedAt.get(event.turnId)
           startedAt.delete(event.turnId)
           if (began === undefined) return
-          turns.unsafeUpdate(1, [label("outcome", event.outcome)])
+          turns.unsafeUpdate(1, labelled(["outcome", event.outcome]))
           turnSeconds.unsafeUpdate((event.at - began) / 1_000, [])
           if (event.usage === undefined) return
-          tokens.unsafeUpdate(event.usage.inputTokens, [label("kind", "input")])
-          tokens.unsafeUpdate(event.usage.outputTokens, [label("kind", "output")])
+          tokens.unsafeUpdate(event.usage.inputTokens, labelled(["kind", "input"]))
+          tokens.unsafeUpdate(event.usage.outputTokens, labelled(["kind", "output"]))
           return
         }
         case "tool.settled":
-          return toolCalls.unsafeUpdate(1, [label("tool", event.tool), label("ok", String(event.ok))])
+          return toolCalls.unsafeUpdate(1, labelled(["tool", event.tool], ["ok", String(event.ok)]))
         case "delivery.settled":
-          return deliveries.unsafeUpdate(1, [label("platform", event.platform), label("state", event.state)])
+          return deliveries.unsafeUpdate(1, labelled(["platform", event.platform], ["state", event.state]))
         case "cron.ended":
-          return runs.unsafeUpdate(1, [label("status", event.status)])
+          return runs.unsafeUpdate(1, labelled(["status", event.status]))
       }
     }
 

@@ -44,17 +44,14 @@ const make = Effect.gen(function* () {
   }
 
   const tell = Effect.flatMap(feed.take, (events) =>
-    Effect.whenLogLevel(
-      Effect.forEach(events.filter(isTold), (event) => (event._tag === "turn.started" ? begun(event) : ended(event)), {
-        discard: true
-      }),
-      "Info"
-    )
+    Effect.forEach(events.filter(isTold), (event) => (event._tag === "turn.started" ? begun(event) : ended(event)), {
+      discard: true
+    })
   )
   yield* Turn.forkWorker(Effect.forever(tell))
   // The worker was woken before this yields, so the last turn's end is told too.
   yield* Effect.addFinalizer(() => Effect.yieldNow())
 })
 
-/** Logs at level info, beside the turns and never in their way. */
-export const layer: Layer.Layer<never, never, Activity> = Layer.scopedDiscard(make)
+/** Logs at level info, beside the turns and never in their way; where nobody reads that, nothing is woken for it. */
+export const layer: Layer.Layer<never, never, Activity> = Layer.scopedDiscard(Effect.whenLogLevel(make, "Info"))

@@ -1,5 +1,5 @@
 /** Hands what came in to admission: in order within a chat, several chats at once, each update settled or left for the next poll. */
-import { Array as Arr, Cause, Clock, Effect } from "effect"
+import { Array as Arr, Cause, Clock, Effect, Either } from "effect"
 import type { Admission, Receipt } from "../../services/conversation/Admission.js"
 import type { Arrival } from "../../services/conversation/InboundEvent.js"
 import type { StateError } from "../../services/state/StateError.js"
@@ -12,7 +12,7 @@ import type { Identity } from "./Update.js"
 export interface Item {
   readonly updates: ReadonlyArray<number>
   readonly chatId: string
-  readonly admit: Effect.Effect<void, StateError>
+  readonly admit: Effect.Effect<unknown, StateError>
 }
 
 /** Chats that are admitted at once. */
@@ -55,11 +55,9 @@ export const ofWritten = (
     admit:
       event === null
         ? Effect.void
-        : Effect.asVoid(
-            admission.accept(
-              event,
-              written.attachments.length === 0 ? arrival : { ...arrival, attachments: fetch(written.attachments) }
-            )
+        : admission.accept(
+            event,
+            written.attachments.length === 0 ? arrival : { ...arrival, attachments: fetch(written.attachments) }
           )
   }
 }
@@ -103,13 +101,14 @@ export const makeIntake = () => {
   }
 
   const admitOne = (item: Item): Effect.Effect<Admitted> =>
-    item.admit.pipe(
-      Effect.as<Admitted>({ settled: true, problem: null }),
-      Effect.catchAll((problem) => Effect.succeed<Admitted>({ settled: false, problem })),
-      Effect.catchAllCause((cause) =>
-        Cause.isInterruptedOnly(cause) ? Effect.failCause(cause) : afterBreak(item, cause)
-      )
-    )
+    Effect.matchCauseEffect(item.admit, {
+      onSuccess: () => Effect.succeed<Admitted>({ settled: true, problem: null }),
+      onFailure: (cause) =>
+        Either.match(Cause.failureOrCause(cause), {
+          onLeft: (problem) => Effect.succeed<Admitted>({ settled: false, problem }),
+          onRight: (broke) => (Cause.isInterruptedOnly(broke) ? Effect.failCause(broke) : afterBreak(item, broke))
+        })
+    })
 
   /** In order; the first that cannot be admitted leaves the rest of its chat for the next poll. */
   const admitChat = Effect.fnUntraced(function* (items: ReadonlyArray<Item>): Effect.fn.Return<Outcome> {

@@ -2,53 +2,74 @@
  * A Bot API update as we read it: decoded at the edge, every part on its own, so that a field of a shape we do not know
  * costs that field and not the message.
  */
-import { Either, Option, Schema } from "effect"
+import { type Effect, Either, Option, ParseResult, Predicate, Schema } from "effect"
 import * as Misfit from "../../services/operation/Misfit.js"
 
 /** What was just decoded is not looked at once more: of the thirty parts that a message may have, most are null. */
 const decoded = <A>() => Schema.declare((_value: unknown): _value is A => true)
 
-/** Null when it is absent or not of that shape. */
-const part = <A, I>(schema: Schema.Schema<A, I>) => {
-  const decode = Schema.decodeUnknownOption(schema)
-  const lenient = Schema.transform(Schema.Unknown, decoded<A | null>(), {
-    strict: true,
-    decode: (input) => Option.getOrNull(decode(input)),
-    encode: (value): unknown => value
-  })
-  return Schema.optionalWith(lenient, { default: () => null })
+interface Shapes {
+  readonly [key: string]: Schema.Schema.AnyNoContext
 }
 
-export const User = Schema.Struct({
-  id: Schema.Int,
-  is_bot: part(Schema.Boolean),
-  first_name: part(Schema.String),
-  last_name: part(Schema.String),
-  username: part(Schema.String)
+/** Null what is absent or not of its shape. */
+type Parts<P extends Shapes> = { readonly [K in keyof P]: Schema.Schema.Type<P[K]> | null }
+
+/** A record with what it needs, which fails without it, and with its parts. */
+const record = <N extends { readonly [key: string]: unknown }, I, P extends Shapes>(
+  needed: Schema.Schema<N, I>,
+  parts: P
+): Schema.Schema<N & Parts<P>, unknown> => {
+  const decodeNeeded = ParseResult.decodeUnknown(needed)
+  const decoders = Object.entries(parts).map(([key, part]) => ({ key, decode: Schema.decodeUnknownOption(part) }))
+  return Schema.transformOrFail(Schema.Unknown, decoded<N & Parts<P>>(), {
+    strict: false,
+    decode: (input: unknown, _options, ast): Effect.Effect<unknown, ParseResult.ParseIssue> =>
+      Predicate.isRecord(input)
+        ? ParseResult.map(decodeNeeded(input), (found) => {
+            const whole: Record<string, unknown> = { ...found }
+            for (const { decode, key } of decoders)
+              whole[key] = input[key] === undefined ? null : Option.getOrNull(decode(input[key]))
+            return whole
+          })
+        : ParseResult.fail(new ParseResult.Type(ast, input)),
+    encode: (value: unknown) => ParseResult.succeed(value)
+  })
+}
+
+/** A record that needs nothing. */
+const Any = Schema.Struct({})
+
+export const User = record(Schema.Struct({ id: Schema.Int }), {
+  is_bot: Schema.Boolean,
+  first_name: Schema.String,
+  last_name: Schema.String,
+  username: Schema.String
 })
 export type User = typeof User.Type
 
-export const Chat = Schema.Struct({
-  id: Schema.Int,
-  type: Schema.Literal("private", "group", "supergroup", "channel"),
-  title: part(Schema.String),
-  username: part(Schema.String),
-  first_name: part(Schema.String),
-  last_name: part(Schema.String),
-  is_forum: part(Schema.Boolean),
-  is_direct_messages: part(Schema.Boolean)
-})
+export const Chat = record(
+  Schema.Struct({ id: Schema.Int, type: Schema.Literal("private", "group", "supergroup", "channel") }),
+  {
+    title: Schema.String,
+    username: Schema.String,
+    first_name: Schema.String,
+    last_name: Schema.String,
+    is_forum: Schema.Boolean,
+    is_direct_messages: Schema.Boolean
+  }
+)
 export type Chat = typeof Chat.Type
 
-const Named = Schema.Struct({
-  file_id: part(Schema.String),
-  file_unique_id: part(Schema.String),
-  file_name: part(Schema.String),
-  mime_type: part(Schema.String),
-  duration: part(Schema.Number),
-  width: part(Schema.Number),
-  height: part(Schema.Number),
-  file_size: part(Schema.Number)
+const Named = record(Any, {
+  file_id: Schema.String,
+  file_unique_id: Schema.String,
+  file_name: Schema.String,
+  mime_type: Schema.String,
+  duration: Schema.Number,
+  width: Schema.Number,
+  height: Schema.Number,
+  file_size: Schema.Number
 })
 export type Named = typeof Named.Type
 
@@ -56,73 +77,53 @@ const Place = Schema.Struct({ latitude: Schema.Number, longitude: Schema.Number 
 
 /** What a message can carry besides its text. */
 const contents = {
-  photo: part(Schema.Array(Named)),
-  document: part(Named),
-  video: part(Named),
-  animation: part(Named),
-  audio: part(Named),
-  voice: part(Named),
-  video_note: part(Named),
-  sticker: part(Schema.Struct({ emoji: part(Schema.String) })),
-  location: part(Place),
-  venue: part(Schema.Struct({ location: Place, title: part(Schema.String), address: part(Schema.String) })),
-  contact: part(
-    Schema.Struct({
-      phone_number: part(Schema.String),
-      first_name: part(Schema.String),
-      last_name: part(Schema.String)
-    })
-  ),
-  poll: part(Schema.Struct({ question: Schema.String, options: Schema.Array(Schema.Struct({ text: Schema.String })) })),
-  dice: part(Schema.Struct({ emoji: part(Schema.String), value: part(Schema.Number) })),
-  story: part(Schema.Struct({})),
-  game: part(Schema.Struct({})),
-  checklist: part(Schema.Struct({})),
-  paid_media: part(Schema.Struct({})),
-  invoice: part(Schema.Struct({}))
+  photo: Schema.Array(Named),
+  document: Named,
+  video: Named,
+  animation: Named,
+  audio: Named,
+  voice: Named,
+  video_note: Named,
+  sticker: record(Any, { emoji: Schema.String }),
+  location: Place,
+  venue: record(Schema.Struct({ location: Place }), { title: Schema.String, address: Schema.String }),
+  contact: record(Any, { phone_number: Schema.String, first_name: Schema.String, last_name: Schema.String }),
+  poll: Schema.Struct({ question: Schema.String, options: Schema.Array(Schema.Struct({ text: Schema.String })) }),
+  dice: record(Any, { emoji: Schema.String, value: Schema.Number }),
+  story: Schema.Struct({}),
+  game: Schema.Struct({}),
+  checklist: Schema.Struct({}),
+  paid_media: Schema.Struct({}),
+  invoice: Schema.Struct({})
 }
 
-const body = {
-  message_id: Schema.Int,
-  text: part(Schema.String),
-  caption: part(Schema.String),
-  from: part(User),
-  sender_chat: part(Chat),
-  ...contents
-}
+const body = { text: Schema.String, caption: Schema.String, from: User, sender_chat: Chat, ...contents }
 
-const Answered = Schema.Struct({ ...body, forum_topic_created: part(Schema.Struct({})) })
+const Answered = record(Schema.Struct({ message_id: Schema.Int }), { ...body, forum_topic_created: Schema.Struct({}) })
 export type Answered = typeof Answered.Type
 
-export const Message = Schema.Struct({
+/** Where in its chat a message stands. */
+const place = {
+  message_thread_id: Schema.Int,
+  is_topic_message: Schema.Boolean,
+  direct_messages_topic: Schema.Struct({ topic_id: Schema.Int })
+}
+
+export const Message = record(Schema.Struct({ message_id: Schema.Int, chat: Chat, date: Schema.Number }), {
   ...body,
-  chat: Chat,
-  date: Schema.Number,
-  message_thread_id: part(Schema.Int),
-  is_topic_message: part(Schema.Boolean),
-  direct_messages_topic: part(Schema.Struct({ topic_id: Schema.Int })),
-  is_automatic_forward: part(Schema.Boolean),
-  media_group_id: part(Schema.String),
-  reply_to_message: part(Answered),
-  quote: part(Schema.Struct({ text: Schema.String }))
+  ...place,
+  is_automatic_forward: Schema.Boolean,
+  media_group_id: Schema.String,
+  reply_to_message: Answered,
+  quote: Schema.Struct({ text: Schema.String })
 })
 export type Message = typeof Message.Type
 export type Contents = Pick<Message, keyof typeof contents>
 
-export const CallbackQuery = Schema.Struct({
-  id: Schema.String,
-  from: User,
-  data: part(Schema.String),
+export const CallbackQuery = record(Schema.Struct({ id: Schema.String, from: User }), {
+  data: Schema.String,
   /** The message with the button; without its content once it is too old for the bot. */
-  message: part(
-    Schema.Struct({
-      message_id: Schema.Int,
-      chat: Chat,
-      message_thread_id: part(Schema.Int),
-      is_topic_message: part(Schema.Boolean),
-      direct_messages_topic: part(Schema.Struct({ topic_id: Schema.Int }))
-    })
-  )
+  message: record(Schema.Struct({ message_id: Schema.Int, chat: Chat }), place)
 })
 export type CallbackQuery = typeof CallbackQuery.Type
 
@@ -173,9 +174,8 @@ export const decode = (input: unknown): Update | null => {
 }
 
 /** The bot itself, as `getMe` says. */
-export const Identity = Schema.Struct({
-  id: Schema.Int,
-  username: part(Schema.String),
-  first_name: part(Schema.String)
+export const Identity = record(Schema.Struct({ id: Schema.Int }), {
+  username: Schema.String,
+  first_name: Schema.String
 })
 export type Identity = typeof Identity.Type
