@@ -38,16 +38,15 @@ type DueRow = readonly [
 type ClaimedRow = readonly [occurrence: OccurrenceId, job: JobNumber, at: number, kind: OccurrenceKind]
 
 const isKind = Schema.is(OccurrenceKind)
-const isNumber = (value: unknown): boolean => typeof value === "number"
-const isNumberOrNull = (value: unknown): boolean => value === null || typeof value === "number"
 const isDueRow = (row: ReadonlyArray<unknown>): row is DueRow =>
-  isNumber(row[0]) &&
-  isNumber(row[1]) &&
-  isNumber(row[2]) &&
-  isNumberOrNull(row[3]) &&
-  isNumberOrNull(row[4]) &&
-  isNumber(row[5]) &&
-  isNumber(row[6])
+  typeof row[0] === "number" &&
+  typeof row[1] === "number" &&
+  typeof row[2] === "number" &&
+  (row[3] === null || typeof row[3] === "number") &&
+  (row[4] === null || typeof row[4] === "number") &&
+  typeof row[5] === "number" &&
+  typeof row[6] === "number"
+const isNumber = (value: unknown): boolean => typeof value === "number"
 const isClaimedRow = (row: ReadonlyArray<unknown>): row is ClaimedRow =>
   isNumber(row[0]) && isNumber(row[1]) && isNumber(row[2]) && (row[3] === "on_time" || isKind(row[3]))
 
@@ -71,15 +70,21 @@ const isEndedRow = (row: ReadonlyArray<unknown>): row is readonly [job: JobNumbe
   isNumber(row[0]) && isNumber(row[1])
 const decodeEnded = shaped(isEndedRow)
 
+/** Is the lease ours, is a run due that was asked for, and which was the last row? */
+const selectStanding = `SELECT EXISTS (SELECT 1 FROM leases WHERE name = ? AND token = ?), EXISTS (SELECT 1 FROM wakes WHERE at <= ?),
+    (SELECT max(id) FROM occurrences)`
+
 const selectDue = `SELECT s.job, s.next_at, s.rule, s.remaining, s.hold_until,
     EXISTS (SELECT 1 FROM occurrences AS o WHERE o.job = s.job AND o.finished_at IS NULL), s.settled
   FROM schedule AS s WHERE s.next_at <= ? ORDER BY s.next_at LIMIT ${most}`
 
-/** What is simply due: the row's own instant, one occurrence. */
+/** What is simply due: the row's own instant, one occurrence. In the order of the list, and so are their numbers. */
 const insertPlain = `INSERT INTO occurrences (job, at, count, kind, state, token, attempts, claimed_at)
   SELECT s.job, s.next_at, 1, 'on_time', 'claimed', ?, 1, ?
   FROM json_each(?) AS e CROSS JOIN schedule AS s ON s.job = e.value WHERE true
-  ON CONFLICT DO NOTHING RETURNING id, job, at, kind`
+  ON CONFLICT DO NOTHING`
+
+const selectMade = "SELECT id, job, at, kind FROM occurrences WHERE id > coalesce(?, 0)"
 
 /** The rest: [job, at, last, count, kind, state, reason]. Only what is claimed has a token and is open. */
 const insertOther = `INSERT INTO occurrences (job, at, last_at, count, kind, state, token, attempts, claimed_at, finished_at, reason)
@@ -98,22 +103,45 @@ const start = `UPDATE occurrences SET state = 'running', token = ? || id, starte
 const end = `UPDATE occurrences SET state = ?, finished_at = ?, token = NULL, lease_until = NULL, reason = ?, session_id = ?, output = ?
   WHERE id = ? AND state = 'running' AND token = ? RETURNING job, count`
 
-interface Plan {
-  readonly schedules: Map<number, Schedule.Schedule>
-  readonly follows: Map<number, number | null>
-  /** By job, where the clock was ahead: what it ran then. */
-  readonly own: Map<number, OwnInstants.OwnInstants>
-  readonly plain: Array<number>
-  readonly other: Array<readonly [number, number, number | null, number, string, string, string | null]>
-  /** By job: when it is due next. */
-  readonly ran: { [job: string]: number }
-  readonly waited: { [job: string]: number }
-  readonly over: Array<number>
-  /** Single runs that nobody could make. */
-  readonly gone: Array<readonly [job: number, reason: string]>
-  /** Their rule is not there: they wait for somebody to give them another. */
-  readonly broken: Array<number>
+interface Rule {
+  readonly schedule: Schedule.Schedule
+  /** Its first occurrence after now: many jobs share a rule, and what follows is the same for all of them. */
+  readonly follows: number | null
+  /** Nothing of it lies between an instant that was looked at and now: so it is with each later one, and they come in order. */
+  alone: boolean
 }
+
+/** What a transaction does with the jobs that are due. */
+class Plan {
+  readonly plain: Array<{ readonly job: JobNumber; readonly at: number }> = []
+  readonly other: Array<readonly [number, number, number | null, number, string, string, string | null]> = []
+  /** When a job is due next, each a member of one JSON object: an object with numbers for keys is slow to make. */
+  readonly ran: Array<string> = []
+  readonly waited: Array<string> = []
+  readonly over: Array<number> = []
+  /** Single runs that nobody could make. */
+  readonly gone: Array<readonly [job: number, reason: string]> = []
+  /** Their rule is not there: they wait for somebody to give them another. */
+  readonly broken: Array<number> = []
+
+  /** It is due by no more than a word: not again, until somebody edits it. */
+  breakOff(job: number): void {
+    this.over.push(job)
+    this.broken.push(job)
+  }
+}
+
+/** The rows of one INSERT have numbers that follow each other, where it made all of them. */
+const numbered = (plain: Plan["plain"], first: number): Array<Claimed> =>
+  plain.map(({ at, job }, index) => ({
+    occurrence: OccurrenceId.make(first + index, true),
+    job,
+    scheduledAt: at,
+    kind: "on_time",
+    context: null
+  }))
+
+const noInstants: OwnInstants.OwnInstants = []
 
 const make = Effect.gen(function* () {
   const database = yield* Database
@@ -129,34 +157,19 @@ const make = Effect.gen(function* () {
     oneShotGraceMillis: settings.cron.oneShotGraceSeconds * 1_000
   }
 
-  const holdsLease = Effect.flatMap(Transaction, (sql) =>
-    Effect.map(
-      sql.unsafe("SELECT 1 FROM leases WHERE name = ? AND token = ?", [ClaimRecovery.leaseName, token]).values,
-      (rows) => rows.length === 1
-    )
-  )
-
-  /** It is due by no more than a word: not again, until somebody edits it. */
-  const breakOff = (job: number, plan: Plan): void => {
-    plan.over.push(job)
-    plan.broken.push(job)
-  }
-
-  const judge = ([job, nextAt, rule, remaining, holdUntil, busy]: DueRow, now: number, plan: Plan): void => {
-    const schedule = plan.schedules.get(rule)
-    if (schedule === undefined) return breakOff(job, plan)
-    // Many jobs share a rule, and what follows now is the same for all of them.
-    let follows = plan.follows.get(rule)
-    if (follows === undefined) {
-      follows = Schedule.next(schedule, now)
-      plan.follows.set(rule, follows)
-    }
-    const verdict = Lateness.judge({ schedule, nextAt, remaining, busy: busy === 1, holdUntil }, now, lateness, follows)
-    const own = plan.own.get(job) ?? []
+  const judge = (row: DueRow, rule: Rule, own: OwnInstants.OwnInstants, now: number, plan: Plan): void => {
+    const job = row[0]
+    const nextAt = row[1]
+    const { follows, schedule } = rule
+    const more = rule.alone ? null : Lateness.beyond(schedule, nextAt, now, follows)
+    rule.alone = more === null
+    const due = { schedule, nextAt, remaining: row[3], holdUntil: row[4], busy: row[5] === 1 }
+    const verdict = Lateness.judge(due, now, lateness, follows, more)
     const { left } = verdict
     const run = verdict.run !== null && OwnInstants.has(own, verdict.run.at) ? null : verdict.run
     const next = OwnInstants.free(schedule, run === verdict.run ? verdict.next : follows, own)
-    if (run !== null && run.at === nextAt && run.kind === "on_time" && left === null) plan.plain.push(job)
+    if (run !== null && run.at === nextAt && run.kind === "on_time" && left === null)
+      plan.plain.push({ job, at: nextAt })
     else if (run !== null) plan.other.push([job, run.at, null, 1, run.kind, "claimed", null])
     if (left !== null) {
       const parts = own.length === 0 ? [left] : OwnInstants.between(schedule, left.first, left.last, own)
@@ -165,11 +178,23 @@ const make = Effect.gen(function* () {
       if (next === null && run === null) plan.gone.push([job, left.reason])
     }
     if (next === null) plan.over.push(job)
-    else (run === null ? plan.waited : plan.ran)[String(job)] = next
+    else (run === null ? plan.waited : plan.ran).push(`"${job}":${next}`)
   }
 
   const claimedOf = (rows: ReadonlyArray<ClaimedRow>, context: string | null = null): ReadonlyArray<Claimed> =>
     rows.map(([occurrence, job, scheduledAt, kind]) => ({ occurrence, job, scheduledAt, kind, context }))
+
+  const claimPlain = (plain: Plan["plain"], now: number, before: unknown) =>
+    Effect.flatMap(Transaction, (sql) => {
+      const jobs = JSON.stringify(plain.map(({ job }) => job))
+      return Effect.flatMap(Rows.insertedIds(sql.unsafe(insertPlain, [token, now, jobs])), ({ count, last }) =>
+        count === plain.length
+          ? Effect.succeed(numbered(plain, last - count + 1))
+          : Effect.map(Effect.flatMap(sql.unsafe(selectMade, [before]).values, decodeClaimed), (rows) => [
+              ...claimedOf(rows)
+            ])
+      )
+    })
 
   const claimWakes = (now: number, until: number) =>
     Effect.gen(function* () {
@@ -203,38 +228,22 @@ const make = Effect.gen(function* () {
     const sql = yield* Transaction
     const now = yield* Clock.currentTimeMillis
     const until = now + aheadMillis
-    if (!(yield* holdsLease)) return { claimed: [], missed: [] }
-    const found = yield* sql.unsafe(selectDue, [until]).values
-    const due = found.filter(isDueRow)
-    const plan: Plan = {
-      schedules: new Map(),
-      follows: new Map(),
-      own: new Map(),
-      plain: [],
-      other: [],
-      ran: {},
-      waited: {},
-      over: [],
-      gone: [],
-      broken: []
-    }
-    for (const [, , rule] of due) {
-      if (plan.schedules.has(rule)) continue
-      const schedule = yield* rules.load(rule)
-      if (schedule !== null) plan.schedules.set(rule, schedule)
-    }
-    for (const [job, nextAt, , , , , settled] of due)
-      if (settled >= nextAt) plan.own.set(job, yield* OwnInstants.from(job, nextAt))
-    for (const row of due) judge(row, until, plan)
-    for (const [job] of due.length === found.length ? [] : found.filter((row) => !isDueRow(row)))
-      if (typeof job === "number") breakOff(job, plan)
-    const claimed: Array<Claimed> = []
-    if (plan.plain.length > 0)
-      claimed.push(
-        ...claimedOf(
-          yield* decodeClaimed(yield* sql.unsafe(insertPlain, [token, now, JSON.stringify(plan.plain)]).values)
-        )
-      )
+    const [standing] = yield* sql.unsafe(selectStanding, [ClaimRecovery.leaseName, token, until]).values
+    if (standing?.[0] !== 1) return { claimed: [], missed: [] }
+    const plan = new Plan()
+    const known = new Map<number, Rule | null>()
+    for (const row of yield* sql.unsafe(selectDue, [until]).values)
+      if (isDueRow(row)) {
+        let rule = known.get(row[2])
+        if (rule === undefined) {
+          const schedule = yield* rules.load(row[2])
+          rule = schedule === null ? null : { schedule, follows: Schedule.next(schedule, until), alone: false }
+          known.set(row[2], rule)
+        }
+        if (rule === null) plan.breakOff(row[0])
+        else judge(row, rule, row[6] < row[1] ? noInstants : yield* OwnInstants.from(row[0], row[1]), until, plan)
+      } else if (typeof row[0] === "number") plan.breakOff(row[0])
+    const claimed = plan.plain.length === 0 ? [] : yield* claimPlain(plan.plain, now, standing[2])
     yield* milestone.reach("claim.inside")
     const missed: Array<Claimed> = []
     if (plan.other.length > 0) {
@@ -247,8 +256,8 @@ const make = Effect.gen(function* () {
         if (open.has(`${row.job} ${row.scheduledAt}`)) claimed.push(row)
         else if (gone.has(row.job)) missed.push(row)
     }
-    if (Object.keys(plan.ran).length > 0) yield* sql.unsafe(advance, [now, 1, now, JSON.stringify(plan.ran)])
-    if (Object.keys(plan.waited).length > 0) yield* sql.unsafe(advance, [now, 0, now, JSON.stringify(plan.waited)])
+    if (plan.ran.length > 0) yield* sql.unsafe(advance, [now, 1, now, `{${plan.ran.join()}}`])
+    if (plan.waited.length > 0) yield* sql.unsafe(advance, [now, 0, now, `{${plan.waited.join()}}`])
     if (plan.over.length > 0)
       yield* sql.unsafe("DELETE FROM schedule WHERE job IN (SELECT value FROM json_each(?))", [
         JSON.stringify(plan.over)
@@ -259,9 +268,8 @@ const make = Effect.gen(function* () {
     for (const job of plan.broken)
       yield* sql`UPDATE jobs SET state = 'error', state_reason = 'its schedule cannot be read; edit it', updated_at = ${now}
         WHERE number = ${job}`
-    const awake = yield* sql.unsafe("SELECT 1 FROM wakes WHERE at <= ? LIMIT 1", [until]).values
-    const woken = awake.length === 0 ? [] : yield* claimWakes(now, until)
-    return { claimed: claimed.concat(woken), missed }
+    if (standing[1] === 1) claimed.push(...(yield* claimWakes(now, until)))
+    return { claimed, missed }
   })
 
   const nextDue = database.read("schedule.next", (sql) =>

@@ -108,6 +108,22 @@ const idOf = (result: unknown): Effect.Effect<number> =>
 export const insertedId = (insert: Statement.Statement<object>): Effect.Effect<number, SqlError.SqlError> =>
   Effect.flatMap(insert.raw, idOf)
 
+const isNumbers = (result: unknown): result is { readonly changes: number; readonly lastInsertRowid: number } =>
+  Predicate.hasProperty(result, "changes") &&
+  typeof result.changes === "number" &&
+  Predicate.hasProperty(result, "lastInsertRowid") &&
+  typeof result.lastInsertRowid === "number"
+
+/** Runs an INSERT of several rows and answers how many it made; where that is all of them, their ids follow each other up to the last. */
+export const insertedIds = (
+  insert: Statement.Statement<object>
+): Effect.Effect<{ readonly count: number; readonly last: number }, SqlError.SqlError> =>
+  Effect.flatMap(insert.raw, (result) =>
+    isNumbers(result)
+      ? Effect.succeed({ count: result.changes, last: result.lastInsertRowid })
+      : Effect.dieMessage("an INSERT did not tell how many rows it made")
+  )
+
 /** Rows in one INSERT at most: SQLite binds 32,766 values to a statement, and the widest table has some 25 columns. */
 const rowsAtOnce = 500
 

@@ -102,16 +102,27 @@ const recurring = (due: Due, now: number, rules: Rules, last: Schedule.Occurrenc
   }
 }
 
-/** What becomes of a job whose next occurrence is not after `now`. `follows` is its first after `now`, for whoever knows it. */
+/** What of a schedule is due beyond its occurrence at `nextAt`; null when that is the only one. `follows` is its first after `now`. */
+export const beyond = (
+  schedule: Schedule.Schedule,
+  nextAt: number,
+  now: number,
+  follows: number | null
+): Schedule.Occurrences | null =>
+  Schedule.next(schedule, nextAt) === follows ? null : Schedule.occurrences(schedule, nextAt, now)
+
+/**
+ * What becomes of a job whose next occurrence is not after `now`. `follows` is its first after `now` and `more` what is due
+ * {@link beyond} the next one, for whoever knows them.
+ */
 export const judge = (
   due: Due,
   now: number,
   rules: Rules,
-  follows: number | null = Schedule.next(due.schedule, now)
+  follows: number | null = Schedule.next(due.schedule, now),
+  more: Schedule.Occurrences | null = beyond(due.schedule, due.nextAt, now, follows)
 ): Verdict => {
   const { nextAt, remaining, schedule } = due
-  /** Beyond the first; null when it is the only one. */
-  const more = Schedule.next(schedule, nextAt) === follows ? null : Schedule.occurrences(schedule, nextAt, now)
   const skip =
     due.holdUntil !== null && due.holdUntil > now
       ? "its provider's limit holds it back"
