@@ -107,8 +107,8 @@ const sameOrigin = (a: DeliveryOrigin.DeliveryOrigin, b: DeliveryOrigin.Delivery
   a._tag === b._tag && DeliveryOrigin.continues(a, b)
 
 /** The turn of this fiber. Dies with {@link TurnMismatch} instead of answering with somebody else's. */
-export const current: Effect.Effect<Turn, never, CurrentTurn> = Effect.flatMap(CurrentTurn, (turn) =>
-  Effect.withFiberRuntime((fiber) => verified(turn, fiber))
+export const current: Effect.Effect<Turn, never, CurrentTurn> = Effect.withFiberRuntime((fiber) =>
+  verified(Context.unsafeGet(fiber.getFiberRef(FiberRef.currentContext), CurrentTurn), fiber)
 )
 
 const verified = (turn: Turn, fiber: Fiber.RuntimeFiber<unknown, unknown>): Effect.Effect<Turn> =>
@@ -132,9 +132,9 @@ export const currentOption: Effect.Effect<Option.Option<Turn>> = Effect.withFibe
 export const enter =
   (turn: Turn) =>
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, Exclude<R, CurrentTurn>> =>
-    Effect.contextWithEffect((context: Context.Context<never>) => {
+    locallyAll((context) => {
       facts.engage()
-      return locallyAll(
+      return [
         binding(FiberRef.currentContext, Context.add(context, CurrentTurn, turn)),
         binding(facts.identityRef, turn.identity),
         binding(facts.markerRef, turn.marker),
@@ -142,8 +142,8 @@ export const enter =
         binding(facts.asyncDeliveryRef, Option.fromNullable(turn.asyncDelivery)),
         binding(facts.workingDirectoryRef, Field.bound(turn.workingDirectory)),
         binding(facts.turnRef, { id: turn.id, depth: turn.depth })
-      )(self as Effect.Effect<A, E, Exclude<R, CurrentTurn>>)
-    })
+      ]
+    })(self as Effect.Effect<A, E, Exclude<R, CurrentTurn>>)
 
 /**
  * Explicitly nobody: what admission wraps every handler in, so that a late finalizer reads nobody and a late child
@@ -316,10 +316,13 @@ export const forkWorker = <A, E, R>(
  * `ensuring` of its own would not be in place yet. It can be interrupted only where it says so, in its own
  * `Effect.interruptible`; without such a place the scope waits for its end.
  */
-export const forkCertain = <A, E, R>(
-  self: Effect.Effect<A, E, R> & leave.Detachable<A, E, R>
-): Effect.Effect<TurnFiber<A, E>, never, R | Scope.Scope> =>
-  Effect.map(leave.detached(Effect.uninterruptible(Effect.forkScoped<A, E, R>(self))), opaque)
+export const forkCertain =
+  (scope: Scope.Scope) =>
+  <A, E, R>(self: Effect.Effect<A, E, R> & leave.Detachable<A, E, R>): Effect.Effect<TurnFiber<A, E>, never, R> =>
+    Effect.map(
+      leave.detached<Fiber.RuntimeFiber<A, E>, never, R>(Effect.uninterruptible(Effect.forkIn<A, E, R>(self, scope))),
+      opaque
+    )
 
 /** For callbacks of foreign libraries outside of any turn (servers, pollers): what they run carries nobody and may not need a turn. */
 export const workerRunner = <R = never>(): Effect.Effect<

@@ -647,23 +647,23 @@ describe("Turn.forkWorker, Turn.detach, Turn.cleared", () => {
           Effect.ensuring(note(`${name} ended`))
         )
       const scope = yield* Scope.make()
-      const certain = yield* Turn.forkCertain(work("certain")).pipe(Scope.extend(scope))
+      const certain = yield* Turn.forkCertain(scope)(work("certain"))
       yield* Turn.interrupt(certain)
       const other = yield* Turn.forkWorker(work("other")).pipe(Scope.extend(scope))
       yield* Turn.interrupt(other)
       assert.deepStrictEqual(seen, ["certain begun", "certain ended"])
       yield* Turn.enter(A)(
-        Turn.forkCertain(
+        Turn.forkCertain(scope)(
           Effect.zip(
             Turn.peek,
             Effect.sync(() => "nobody")
           )
-        ).pipe(Scope.extend(scope))
+        )
       ).pipe(
         Effect.flatMap(Turn.result),
         Effect.map(([{ identity }]) => assert.strictEqual(identity.platform._tag, "Unset"))
       )
-      const late = yield* Turn.forkCertain(work("late")).pipe(Scope.extend(scope))
+      const late = yield* Turn.forkCertain(scope)(work("late"))
       yield* settle
       yield* Scope.close(scope, Exit.void)
       assert.isTrue(Exit.isInterrupted(yield* Turn.exit(late)))

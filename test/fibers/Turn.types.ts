@@ -51,7 +51,7 @@ runnable(Effect.flatMap(TurnQueue.make<string>(1), (queue) => queue.consume(() =
 // @ts-expect-error a worker carries nobody: it cannot need the turn
 runnable(Effect.scoped(Turn.forkWorker(needsTurn)))
 // @ts-expect-error nor can one that begins for certain
-runnable(Effect.scoped(Turn.forkCertain(needsTurn)))
+runnable(Effect.scopeWith((scope) => Turn.forkCertain(scope)(needsTurn)))
 // @ts-expect-error nor can it with other needs beside
 void Turn.forkWorker(needsBoth)
 // @ts-expect-error who leaves the turn cannot need it

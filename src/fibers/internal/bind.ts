@@ -1,4 +1,4 @@
-import { Array, Effect, type Fiber, type FiberId, type FiberRef, FiberRefs } from "effect"
+import { Array, type Context, Effect, type Fiber, type FiberId, FiberRef, FiberRefs } from "effect"
 
 type Entry = Parameters<typeof FiberRefs.updateManyAs>[1]["entries"][number]
 
@@ -25,14 +25,15 @@ const untouched = (then: FiberRefs.FiberRefs, now: FiberRefs.FiberRefs): boolean
 }
 
 /**
- * Binds several refs for as long as `self` runs: what `Effect.locally` does for one. The fiber's refs are copied once
+ * Binds several refs, as the environment asks for, for as long as `self` runs: what `Effect.locally` does for one. The fiber's refs are copied once
  * each way and not once a ref, and where `self` has left them alone the former ones are put back as they were. Where
  * they have these values already, as when a worker starts another, there is nothing to bind and to undo.
  */
 export const locallyAll =
-  (...bindings: ReadonlyArray<Binding>) =>
+  (bindingsOf: (context: Context.Context<never>) => ReadonlyArray<Binding>) =>
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.withFiberRuntime<A, E, R>((fiber) => {
+      const bindings = bindingsOf(fiber.getFiberRef(FiberRef.currentContext))
       const changing = bindings.filter((one) => one.changes(fiber))
       return Array.isNonEmptyArray(changing) ? rebound(changing, self) : self
     })

@@ -36,9 +36,7 @@ const unmarked = [
 const withFacts =
   (...bindings: readonly [Binding, ...ReadonlyArray<Binding>]) =>
   <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-    Effect.contextWithEffect((context: Context.Context<never>) =>
-      locallyAll(binding(FiberRef.currentContext, omitTurn(context)), ...unmarked, ...bindings)(self)
-    )
+    locallyAll((context) => [binding(FiberRef.currentContext, omitTurn(context)), ...unmarked, ...bindings])(self)
 
 /** Everything of a turn removed: refs unset, tag, span, annotations and the open transaction's connection gone. */
 export const detached = withFacts(

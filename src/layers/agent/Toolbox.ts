@@ -78,8 +78,10 @@ const make = Effect.gen(function* () {
   const rules = Toolset.rulesOf(settings)
 
   const toolsOf = (turn: Turn.Turn) =>
-    Effect.map(Effect.all([registry.all, Toolset.Granted, Toolset.GivenRole]), ([all, granted, role]) =>
-      Toolset.offered(all, turn, rules, granted, role)
+    Effect.flatMap(registry.all, (all) =>
+      Effect.zipWith(Toolset.Granted, Toolset.GivenRole, (granted, role) =>
+        Toolset.offered(all, turn, rules, granted, role)
+      )
     )
 
   const preview = (text: string): string =>

@@ -4,7 +4,7 @@
  * The actor is a worker and belongs to nobody. Each turn is a fiber of its own, entered from its event; the actor only
  * hears of its end. Whatever arrives is handled one after the other, so no two decisions see the same state.
  */
-import { Cause, Clock, Deferred, Effect, Exit, Option, Queue, Scope } from "effect"
+import { Cause, Clock, Deferred, Effect, Exit, Option, Queue } from "effect"
 import * as Field from "../../fibers/Field.js"
 import * as Turn from "../../fibers/Turn.js"
 import type { Steer } from "../../services/agent/Agent.js"
@@ -165,11 +165,11 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
           if (running?.turnId === turn.id) running.spoken = true
         })
       })
-      const fiber = yield* Turn.forkCertain(
+      const fiber = yield* Turn.forkCertain(services.scope)(
         Turn.cleared(AdmissionTurn.enter(turn)(body)).pipe(
           Effect.ensuring(Effect.zipRight(close, Queue.offer(mailbox, { _tag: "Ended", turnId: turn.id })))
         )
-      ).pipe(Effect.provideService(Scope.Scope, services.scope))
+      )
       running = {
         turnId: turn.id,
         sessionId: session.id,

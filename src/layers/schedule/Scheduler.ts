@@ -109,7 +109,7 @@ const make = Effect.gen(function* () {
       const waited = instant === undefined ? jitter : Effect.zipRight(instant, jitter)
       const certain =
         instant === undefined && delay === 0 ? run : Effect.zipRight(Effect.exit(Effect.interruptible(waited)), run)
-      return Effect.map(Turn.forkCertain(Effect.ensuring(certain, ended)), (fiber) => {
+      return Effect.map(Turn.forkCertain(scope)(Effect.ensuring(certain, ended)), (fiber) => {
         entry.fiber = fiber
       })
     })
@@ -140,7 +140,7 @@ const make = Effect.gen(function* () {
         return launch(claim, gates.get(claim.startedAt), close)
       },
       { discard: true }
-    ).pipe(Effect.provideService(Scope.Scope, scope))
+    )
     yield* Effect.forEach(counted.values(), (close) => close, { discard: true })
     if (queue.length > 0) yield* offered
   }).pipe(
