@@ -1,5 +1,5 @@
 /** One at a time per key, in the order of asking. A lane exists while somebody is in it; it is a line to wait in and no fiber, so it carries nobody. */
-import { Deferred, Effect } from "effect"
+import { Deferred, Effect, FiberId } from "effect"
 import type { Address } from "../../fibers/DeliveryOrigin.js"
 
 /** All threads of a chat share its order and its flood control. */
@@ -22,30 +22,29 @@ export const make = (capacity: number): Effect.Effect<Lanes> =>
     /** The first of a line runs. */
     const lines = new Map<string, Array<Deferred.Deferred<void>>>()
 
-    const leave = (key: string, turn: Deferred.Deferred<void>): Effect.Effect<void> =>
-      Effect.sync(() => {
-        const line = lines.get(key) ?? []
-        line.splice(line.indexOf(turn), 1)
-        const [first] = line
-        if (first === undefined) lines.delete(key)
-        else Deferred.unsafeDone(first, Effect.void)
-      })
+    const leave = (key: string, turn: Deferred.Deferred<void>): void => {
+      const line = lines.get(key) ?? []
+      line.splice(line.indexOf(turn), 1)
+      const [first] = line
+      if (first === undefined) lines.delete(key)
+      else Deferred.unsafeDone(first, Effect.void)
+    }
 
     return {
       inOrder: (key) => (self) =>
-        Effect.uninterruptibleMask((restore) =>
-          Effect.flatMap(Effect.fiberId, (asking) => {
-            const turn = Deferred.unsafeMake<void>(asking)
-            const line = lines.get(key)
-            if (line === undefined) {
-              lines.set(key, [turn])
-              return Effect.ensuring(restore(self), leave(key, turn))
-            }
-            if (line.length >= capacity) return Effect.succeed(null)
-            line.push(turn)
-            return Effect.ensuring(restore(Effect.zipRight(Deferred.await(turn), self)), leave(key, turn))
+        Effect.uninterruptibleMask((restore) => {
+          const turn = Deferred.unsafeMake<void>(FiberId.none)
+          const line = lines.get(key)
+          if (line !== undefined && line.length >= capacity) return Effect.succeed(null)
+          if (line === undefined) lines.set(key, [turn])
+          else line.push(turn)
+          const served = line === undefined ? self : Effect.zipRight(Deferred.await(turn), self)
+          // Nothing interrupts it here, so it needs no finalizer to leave.
+          return Effect.flatMap(Effect.exit(restore(served)), (exit) => {
+            leave(key, turn)
+            return exit
           })
-        ),
+        }),
       size: Effect.sync(() => lines.size)
     } satisfies Lanes
   })

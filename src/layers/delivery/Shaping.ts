@@ -59,9 +59,9 @@ export const make = (files: typeof MediaFiles.Service, redactor: typeof Redactor
     ): Effect.fn.Return<Shaped> {
       if (!Media.mayCarry(outgoing.cause.kind)) return { text: redactor.text(outgoing.text), albums: [], left: [] }
       const { mentions, text } = MediaText.extract(outgoing.text)
-      const looked = yield* Effect.forEach(mentions.slice(0, Media.mostFiles), (mention) =>
-        Effect.either(admit(mention, outgoing, adapter))
-      )
+      const looked: Array<Either.Either<Media.MediaFile, MediaRefused>> = []
+      for (const mention of mentions.slice(0, Media.mostFiles))
+        looked.push(yield* Effect.either(admit(mention, outgoing, adapter)))
       const admitted = looked.flatMap((one) => (Either.isRight(one) ? [one.right] : []))
       // Two names of one file are one file.
       const distinct = [...new Map(admitted.map((file) => [file.path, file])).values()]

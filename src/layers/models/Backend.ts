@@ -181,17 +181,26 @@ export const make = (options: Made): Effect.Effect<ModelBackendService, never, B
     const name = nameOf(backend)
     const lacking = missing(backend)
     const fs = Context.get(context, FileSystem)
-    const shown = (request: ModelRequest) => Pictures.shown(request, backend.sees === true, fs)
+    let service: ModelBackendService | null = null
+    /** What is asked, and with what: once it is loaded it is at hand. */
+    const ready = (request: ModelRequest) =>
+      Effect.flatMap(
+        Effect.suspend(() => (service === null ? loaded : Effect.succeed(service))),
+        (found) => {
+          service = found
+          return Effect.map(Pictures.shown(request, backend.sees === true, fs), (asked) => ({ asked, service: found }))
+        }
+      )
     return {
       name,
       contextWindow: backend.contextWindow,
       speak: (request, hear) =>
         lacking === null
-          ? Effect.flatMap(Effect.all([loaded, shown(request)]), ([service, asked]) => speak(service, asked, hear))
+          ? Effect.flatMap(ready(request), ({ asked, service }) => speak(service, asked, hear))
           : Effect.fail(failed(backend, "not_configured", lacking)),
       stream: (request) =>
         lacking === null
-          ? Stream.unwrap(Effect.map(Effect.all([loaded, shown(request)]), ([service, asked]) => service.stream(asked)))
+          ? Stream.unwrap(Effect.map(ready(request), ({ asked, service }) => service.stream(asked)))
           : Stream.fail(failed(backend, "not_configured", lacking))
     }
   })

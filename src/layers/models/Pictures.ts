@@ -11,6 +11,8 @@ const largest = 3_700_000
 /** Of all together. Bytes. */
 const largestSum = 12_000_000
 
+type Files = Pick<FileSystem, "readFile" | "realPath">
+
 const isShowable = (mimeType: string): boolean => /^image\/(?:jpeg|png|gif|webp)$/.test(mimeType)
 
 /** By its first bytes: a provider refuses a picture whose name says something else. */
@@ -38,14 +40,17 @@ const told = (request: ModelRequest): ModelRequest => {
 }
 
 /** As it was asked for when there are none: most conversations have none, and pay nothing. */
-export const shown = Effect.fnUntraced(function* (
-  request: ModelRequest,
-  sees: boolean,
-  fs: Pick<FileSystem, "readFile" | "realPath">
-): Effect.fn.Return<ModelRequest> {
+export const shown = (request: ModelRequest, sees: boolean, fs: Files): Effect.Effect<ModelRequest> => {
   const wanted = picturesOf(request).filter(({ mimeType }) => isShowable(mimeType))
-  if (wanted.length === 0) return request
-  if (!sees) return told(request)
+  if (wanted.length === 0) return Effect.succeed(request)
+  return sees ? loaded(request, wanted, fs) : Effect.succeed(told(request))
+}
+
+const loaded = Effect.fnUntraced(function* (
+  request: ModelRequest,
+  wanted: ReadonlyArray<Picture>,
+  fs: Files
+): Effect.fn.Return<ModelRequest> {
   const pictures = new Map<string, Shown>()
   let sum = 0
   for (const { path } of wanted.toReversed()) {

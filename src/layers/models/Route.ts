@@ -3,7 +3,7 @@
  * seat is a backend with its key, switched as a whole. A call begins with the first seat that is not cooling down; the
  * calls of one turn stay with the seat that took over.
  */
-import { Chunk, Clock, Effect, Layer, Option, Random, Ref, Stream } from "effect"
+import { Chunk, Clock, Effect, Layer, Option, Random, Stream } from "effect"
 import * as Deadlines from "../../fibers/Deadlines.js"
 import { Cooldowns, nameOf, type Seat as SeatName } from "../../services/agent/Cooldowns.js"
 import { choose, type KeyStrategy } from "../../services/agent/KeyStrategy.js"
@@ -91,7 +91,10 @@ export const make = (
 ): Effect.Effect<typeof ModelRoute.Service> =>
   Effect.gen(function* () {
     const cooldowns = options.cooldowns ?? (yield* OwnCooldowns.make)
-    const trouble = yield* Ref.make<ModelTrouble | null>(null)
+    let trouble: ModelTrouble | null = null
+    const noteTrouble = (error: ModelError): Effect.Effect<void> =>
+      Effect.map(Clock.currentTimeMillis, (at) => void (trouble = { at, error }))
+    const forgetTrouble = (): void => void (trouble = null)
     const seats = [primary, ...fallbacks].flatMap((link, at) =>
       (isOne(link) ? [link] : link).map((service, key): Seat => ({
         service,
@@ -216,15 +219,15 @@ export const make = (
     }
 
     /** Goes from seat to seat until one answers; `held` keeps the last one. */
-    const over = (held: Ref.Ref<number | null>) => {
+    const over = () => {
+      let held: number | null = null
       /** Where keys take turns, a turn keeps its own: providers remember what they have read for a key. */
       const begin = Effect.map(
-        Effect.flatMap(Ref.get(held), (index) =>
-          index === null
-            ? Effect.tap(start, (chosen) => (isFixed(at(chosen).link) ? Effect.void : Ref.set(held, chosen)))
-            : Effect.succeed(index)
-        ),
-        (index): Attempt => ({ index, retries: 0, cycles: 0, tried: new Set(), failures: [] })
+        Effect.suspend(() => (held === null ? start : Effect.succeed(held))),
+        (index): Attempt => {
+          if (!isFixed(at(index).link)) held = index
+          return { index, retries: 0, cycles: 0, tried: new Set(), failures: [] }
+        }
       )
 
       /** From the start, after a while. */
@@ -236,7 +239,7 @@ export const make = (
           )
           yield* Effect.sleep(wait)
           const index = yield* start
-          yield* Ref.set(held, index)
+          held = index
           return { index, retries: 0, cycles: cycles + 1, tried: new Set<number>(), failures: [] }
         })
 
@@ -248,8 +251,10 @@ export const make = (
               isPassing([...attempt.failures, error]) && attempt.cycles < (options.recoveryCycles ?? 0)
                 ? again(attempt)
                 : Effect.fail(exhausted(attempt.failures, error, options.skipped ?? [])),
-            onSome: (then) =>
-              then.index === attempt.index ? Effect.succeed(then) : Effect.as(Ref.set(held, then.index), then)
+            onSome: (then) => {
+              if (then.index !== attempt.index) held = then.index
+              return Effect.succeed(then)
+            }
           })
         )
 
@@ -289,35 +294,33 @@ export const make = (
 
       return {
         pass: Effect.flatMap(begin, ({ index }) =>
-          Effect.flatMap(cooling, (left) => {
+          Effect.map(cooling, (left) => {
             const next = seats.findIndex((seat, other) => seat.link > at(index).link && left[other] === 0)
-            return next === -1 ? Effect.succeed(false) : Effect.as(Ref.set(held, next), true)
+            if (next === -1) return false
+            held = next
+            return true
           })
         ),
         contextWindow: Effect.map(begin, ({ index }) => at(index).service.contextWindow),
         speak: (request, hear) =>
           Effect.flatMap(begin, (attempt) => tell(request, hear, attempt)).pipe(
-            Effect.tapError((error) =>
-              Effect.flatMap(Clock.currentTimeMillis, (at) => Ref.set(trouble, { at, error }))
-            ),
-            Effect.zipLeft(Ref.set(trouble, null))
+            Effect.tapError(noteTrouble),
+            Effect.map(forgetTrouble)
           ),
         stream: (request) =>
           Stream.unwrap(Effect.map(begin, (attempt) => ask(request, attempt))).pipe(
-            Stream.tapError((error) =>
-              Effect.flatMap(Clock.currentTimeMillis, (at) => Ref.set(trouble, { at, error }))
-            ),
-            Stream.onDone(() => Ref.set(trouble, null))
+            Stream.tapError(noteTrouble),
+            Stream.onDone(() => Effect.sync(forgetTrouble))
           )
       } satisfies RouteOfTurn
     }
 
-    const ofCall = Effect.map(Ref.make<number | null>(null), over)
+    const ofCall = Effect.sync(over)
 
     return {
       primary: first.service.name,
       contextWindow: first.service.contextWindow,
-      trouble: Ref.get(trouble),
+      trouble: Effect.sync(() => trouble),
       ofTurn: ofCall,
       speak: (request, hear) => Effect.flatMap(ofCall, (route) => route.speak(request, hear)),
       stream: (request) => Stream.unwrap(Effect.map(ofCall, (route) => route.stream(request)))

@@ -37,31 +37,33 @@ export const earliest = (kind: IdKind, millis: number): string =>
  * `<prefix>_<time><order><random>`: ids of one maker sort in the order of making, also within a millisecond and when
  * the clock is set back. How hard they are to guess is up to `Random`.
  */
-export const layer: Layer.Layer<Ids> = Layer.sync(Ids, () => {
-  let lastTime = 0
-  let order = 0
+export const layer: Layer.Layer<Ids> = Layer.effect(
+  Ids,
+  Effect.gen(function* () {
+    const clock = yield* Effect.clock
+    const random = yield* Effect.random
+    let lastTime = 0
+    let order = 0
+    const chance = random.nextIntBetween(0, 32 ** randomDigits)
 
-  /** More than 1,024 in a millisecond borrow from the next. */
-  const tick = (now: number): string => {
-    if (now > lastTime) {
-      lastTime = now
-      order = 0
-    } else if (++order >= 32 ** orderDigits) {
-      lastTime += 1
-      order = 0
+    /** More than 1,024 in a millisecond borrow from the next. */
+    const tick = (now: number): string => {
+      if (now > lastTime) {
+        lastTime = now
+        order = 0
+      } else if (++order >= 32 ** orderDigits) {
+        lastTime += 1
+        order = 0
+      }
+      return base32(lastTime, timeDigits) + base32(order, orderDigits)
     }
-    return base32(lastTime, timeDigits) + base32(order, orderDigits)
-  }
 
-  return Ids.of({
-    next: (kind) =>
-      Effect.clockWith((clock) =>
-        Effect.randomWith((random) =>
-          Effect.map(
-            random.nextIntBetween(0, 32 ** randomDigits),
-            (chance) => `${prefixes[kind]}_${tick(clock.unsafeCurrentTimeMillis())}${base32(chance, randomDigits)}`
-          )
+    return Ids.of({
+      next: (kind) =>
+        Effect.map(
+          chance,
+          (drawn) => `${prefixes[kind]}_${tick(clock.unsafeCurrentTimeMillis())}${base32(drawn, randomDigits)}`
         )
-      )
+    })
   })
-})
+)

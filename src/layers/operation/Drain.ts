@@ -26,19 +26,17 @@ const make = Effect.sync(() => {
   }
 
   const open = (kind: WorkKind, label: string): Effect.Effect<Effect.Effect<void>, Draining> =>
-    Effect.flatMap(Clock.currentTimeMillis, (startedAt) =>
-      Effect.suspend(() => {
-        if (draining !== null) return Effect.fail(new Draining(draining))
-        const item: WorkItem = { kind, label, startedAt }
-        items.add(item)
-        return Effect.succeed(
-          Effect.sync(() => {
-            items.delete(item)
-            wake()
-          })
-        )
-      })
-    )
+    Effect.flatMap(Clock.currentTimeMillis, (startedAt) => {
+      if (draining !== null) return Effect.fail(new Draining(draining))
+      const item: WorkItem = { kind, label, startedAt }
+      items.add(item)
+      return Effect.succeed(
+        Effect.sync(() => {
+          items.delete(item)
+          wake()
+        })
+      )
+    })
 
   return Drain.of({
     open,

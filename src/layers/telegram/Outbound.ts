@@ -99,15 +99,19 @@ export const make = (api: BotApi, chats: Chats, directory: typeof ChannelDirecto
 
   /** Flood control is honoured for every later call to that chat too, without asking again. */
   const unlessFlooded = (chatId: string): Effect.Effect<void, SendError> =>
-    Effect.flatMap(SteadyTime.now, (now) => {
+    Effect.suspend(() => {
       const until = floods.get(chatId)
-      if (until === null || until <= now) return Effect.void
-      return Effect.fail(
-        new SendRetryable({
-          platform: "telegram",
-          detail: "flood control of this chat is still in force",
-          retryAfterMillis: until - now
-        })
+      if (until === null) return Effect.void
+      return Effect.flatMap(SteadyTime.now, (now) =>
+        until <= now
+          ? Effect.void
+          : Effect.fail(
+              new SendRetryable({
+                platform: "telegram",
+                detail: "flood control of this chat is still in force",
+                retryAfterMillis: until - now
+              })
+            )
       )
     })
 
