@@ -109,8 +109,9 @@ const make = Effect.gen(function* () {
     Effect.mapError(self, (error) => new PersistenceFailed({ detail: error.message }))
 
   /** Writes down what a turn has used. */
-  const book = (task: AgentTask, turn: Turn.Turn, used: ReadonlyMap<string, Spent>): Step<void> =>
-    Effect.forEach(used.values(), (spent) => usages.add(task.session.id, jobOf(turn), spent), { discard: true })
+  const book = Effect.fnUntraced(function* (task: AgentTask, turn: Turn.Turn, used: ReadonlyMap<string, Spent>) {
+    for (const spent of used.values()) yield* usages.add(task.session.id, jobOf(turn), spent)
+  })
 
   const run = Effect.fnUntraced(function* (task: AgentTask, used: Map<string, Spent>) {
     const turn = yield* Turn.current

@@ -43,11 +43,10 @@ export const layer: Layer.Layer<Spending, never, Settings | Usage> = Layer.effec
         : Effect.flatMap(used(job, open), ({ costUsd }) => limitOf("limits.per_job_usd", limits.perJobUsd, costUsd))
 
     return Spending.of({
-      reached: (job, open) =>
-        Effect.map(
-          Effect.zipWith(daily(open), ofJob(job, open), (ofDay, ofIt) => [...ofDay, ...ofIt]),
-          (all) => all.find((limit) => limit.reached) ?? null
-        ),
+      reached: Effect.fnUntraced(function* (job, open) {
+        const all = [...(yield* daily(open)), ...(yield* ofJob(job, open))]
+        return all.find((limit) => limit.reached) ?? null
+      }),
       limits: daily([]),
       words: (limit) => describe(limit, localTime(limit.liftsAt, timezone))
     })

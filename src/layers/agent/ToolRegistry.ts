@@ -4,12 +4,6 @@ import { ToolRegistry } from "../../services/agent/Toolbox.js"
 
 const byName = (tools: ReadonlyArray<Tool>): ReadonlyArray<Tool> => tools.toSorted((a, b) => (a.name < b.name ? -1 : 1))
 
-/** The tools of a source give way to those that were added. */
-const together = (own: ReadonlyArray<Tool>, found: ReadonlyArray<ReadonlyArray<Tool>>): ReadonlyArray<Tool> => {
-  const names = new Set(own.map(({ name }) => name))
-  return byName([...own, ...found.flat().filter(({ name }) => !names.has(name))])
-}
-
 /** Tools by name, in the order of their names: the order in which layers happen to be built must not change a prompt. */
 export const layer: Layer.Layer<ToolRegistry> = Layer.effect(
   ToolRegistry,
@@ -26,9 +20,14 @@ export const layer: Layer.Layer<ToolRegistry> = Layer.effect(
             : Effect.dieMessage(`two tools are called "${twice}"`)
         }),
       follow: (source) => Ref.update(followed, (all) => [...all, source]),
-      all: Effect.flatMap(Ref.get(followed), (sources) =>
-        sources.length === 0 ? Ref.get(tools) : Effect.zipWith(Ref.get(tools), Effect.all(sources), together)
-      )
+      all: Effect.gen(function* () {
+        const own = yield* Ref.get(tools)
+        const found: Array<Tool> = []
+        for (const source of yield* Ref.get(followed)) found.push(...(yield* source))
+        if (found.length === 0) return own
+        const names = new Set(own.map(({ name }) => name))
+        return byName([...own, ...found.filter(({ name }) => !names.has(name))])
+      })
     }
   })
 )

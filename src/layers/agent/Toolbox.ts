@@ -77,12 +77,9 @@ const make = Effect.gen(function* () {
 
   const rules = Toolset.rulesOf(settings)
 
-  const toolsOf = (turn: Turn.Turn) =>
-    Effect.flatMap(registry.all, (all) =>
-      Effect.zipWith(Toolset.Granted, Toolset.GivenRole, (granted, role) =>
-        Toolset.offered(all, turn, rules, granted, role)
-      )
-    )
+  const toolsOf = Effect.fnUntraced(function* (turn: Turn.Turn) {
+    return Toolset.offered(yield* registry.all, turn, rules, yield* Toolset.Granted, yield* Toolset.GivenRole)
+  })
 
   const preview = (text: string): string =>
     redactor

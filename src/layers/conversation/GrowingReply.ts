@@ -1,5 +1,5 @@
 /** What a person sees of an answer before it is whole: a sign that somebody writes, and words that grow (gateway.md 3.6). */
-import { Effect, Option, Ref, type Scope } from "effect"
+import { Effect, type Scope } from "effect"
 import * as Deadlines from "../../fibers/Deadlines.js"
 import type * as DeliveryOrigin from "../../fibers/DeliveryOrigin.js"
 import * as Turn from "../../fibers/Turn.js"
@@ -63,24 +63,26 @@ export const make = (
 ): Effect.Effect<GrowingReply> =>
   address === null
     ? Effect.succeed(silent)
-    : Effect.map(Ref.make<Option.Option<ReplyStream | null>>(Option.none()), (opened) => {
-        const stream = Effect.flatMap(
-          Ref.get(opened),
-          Option.match({
-            onSome: Effect.succeed,
-            onNone: () =>
-              delivery
-                .stream({ cause: { kind: "turn", id: turn.id }, address, via: "origin", replyToPerson: true })
-                .pipe(Effect.tap((made) => Ref.set(opened, Option.some(made))))
-          })
+    : Effect.sync(() => {
+        let opened: ReplyStream | null = null
+        let isAsked = false
+        const stream = Effect.suspend(() =>
+          isAsked
+            ? Effect.succeed(opened)
+            : Effect.map(
+                delivery.stream({ cause: { kind: "turn", id: turn.id }, address, via: "origin", replyToPerson: true }),
+                (made) => {
+                  isAsked = true
+                  return (opened = made)
+                }
+              )
         )
-        const current = Effect.map(Ref.get(opened), Option.getOrNull)
         return {
           speech: {
             update: (text: string) => Effect.flatMap(stream, (reply) => reply?.update(text) ?? Effect.void),
-            segment: Effect.flatMap(current, (reply) => reply?.segment ?? Effect.void)
+            segment: Effect.suspend(() => opened?.segment ?? Effect.void)
           },
-          started: Effect.flatMap(current, (reply) => reply?.started ?? Effect.succeed(null)),
-          abandon: Effect.flatMap(current, (reply) => reply?.abandon ?? Effect.void)
+          started: Effect.suspend(() => opened?.started ?? Effect.succeed(null)),
+          abandon: Effect.suspend(() => opened?.abandon ?? Effect.void)
         }
       })
