@@ -1,6 +1,6 @@
 import { Effect, Queue, type Scope } from "effect"
 import * as Turn from "../../fibers/Turn.js"
-import { StateCorrupt, type StateDbReplaced } from "../../services/state/StateError.js"
+import { StateCorrupt } from "../../services/state/StateError.js"
 import type { Condition } from "./Condition.js"
 import type { ConnectionThread } from "./ConnectionThread.js"
 
@@ -70,13 +70,7 @@ export const make = (thread: ConnectionThread, condition: Condition): Effect.Eff
       Queue.take(due).pipe(
         Effect.zipRight(Effect.ensuring(catchUp, Effect.sync(reopen))),
         Effect.catchTag("LogDamaged", ({ detail }) =>
-          Effect.ignore(
-            condition.noting(
-              Effect.fail<StateCorrupt | StateDbReplaced>(
-                new StateCorrupt({ operation: "checkpoint", detail: `the write-ahead log: ${detail}` })
-              )
-            )
-          )
+          condition.noted(new StateCorrupt({ operation: "checkpoint", detail: `the write-ahead log: ${detail}` }))
         ),
         Effect.catchAllCause((cause) => {
           // Nobody waits again for what just failed.

@@ -7,8 +7,8 @@ import { ofLoss } from "./WriteTransaction.js"
 export interface Condition extends Watch {
   /** What is wrong, found earlier or by a look at the files' names now; null while nothing is known to be. */
   readonly wrong: () => StateCorrupt | StateDbReplaced | null
-  /** Watches the errors of an operation: what says that the file is damaged or replaced is kept, and logged once. */
-  readonly noting: <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  /** Takes note of an operation's error: what says that the file is damaged or replaced is kept, and logged once. */
+  readonly noted: (error: unknown) => Effect.Effect<void>
 }
 
 const tellsOfDamage = (error: unknown): error is StateCorrupt | StateDbReplaced =>
@@ -29,11 +29,10 @@ export const make = (watch: Watch): Condition => {
       if (tellsOfDamage(error)) found = error
       return found
     },
-    noting: (self) =>
-      Effect.tapError(self, (error) => {
-        if (found !== null || !tellsOfDamage(error)) return Effect.void
-        found = error
-        return Effect.logError(`the state is not safe: ${error.message}`)
-      })
+    noted: (error) => {
+      if (found !== null || !tellsOfDamage(error)) return Effect.void
+      found = error
+      return Effect.logError(`the state is not safe: ${error.message}`)
+    }
   }
 }

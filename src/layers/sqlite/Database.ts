@@ -56,7 +56,7 @@ const pragmas = (client: SqlClient.SqlClient, names: ReadonlyArray<string>) =>
 const openWriter = (filename: string, wanted: JournalMode.JournalMode) =>
   Effect.gen(function* () {
     const { client, connection } = yield* SteadyConnection.open({ filename, disableWAL: true })
-    const direct = DirectClient.make(client, () => Effect.succeed(connection))
+    const direct = DirectClient.make(client, connection)
     yield* pragmas(direct, [
       `busy_timeout = ${openPatienceMillis}`,
       "synchronous = FULL",
@@ -78,7 +78,7 @@ const openWriter = (filename: string, wanted: JournalMode.JournalMode) =>
 const openReader = (filename: string) =>
   Effect.gen(function* () {
     const { client, connection } = yield* SteadyConnection.open({ filename, readonly: true, disableWAL: true })
-    const direct = DirectClient.make(client, () => Effect.succeed(connection))
+    const direct = DirectClient.make(client, connection)
     yield* pragmas(direct, ["busy_timeout = 0", "query_only = ON", "temp_store = MEMORY"])
     return direct
   })
@@ -131,34 +131,32 @@ const refuseUnsafe = (file: string) =>
 
 type Query<A, E> = (sql: SqlClient.SqlClient) => Effect.Effect<A, E | SqlError.SqlError | ParseResult.ParseError>
 
-const makeRead = (client: SqlClient.SqlClient) => {
-  const attempt = <A, E>(operation: string, query: Query<A, E>) =>
-    Effect.mapError(
+type Read<A, E> = Effect.Effect<A, StateError | Exclude<E, SqlError.SqlError | ParseResult.ParseError>>
+
+const makeRead = (client: SqlClient.SqlClient, noted: Condition.Condition["noted"]) => {
+  const attempt = <A, E>(operation: string, query: Query<A, E>, locked: (error: StateLocked) => Read<A, E>) =>
+    Effect.catchAll(
       Effect.suspend(() => query(client)),
-      translated(operation)
+      (failed): Read<A, E> => {
+        const error = translated(operation)(failed)
+        return error instanceof StateLocked ? locked(error) : Effect.zipRight(noted(error), Effect.fail(error))
+      }
     )
-  const patiently = <A, E>(
-    operation: string,
-    query: Query<A, E>,
-    since: number
-  ): Effect.Effect<A, StateError | Exclude<E, SqlError.SqlError | ParseResult.ParseError>> =>
+
+  const patiently = <A, E>(operation: string, query: Query<A, E>, since: number): Read<A, E> =>
     Effect.gen(function* () {
       yield* Effect.sleep(yield* Random.nextIntBetween(20, 151))
       const now = yield* Clock.currentTimeMillis
-      return yield* Effect.catchIf(
-        attempt(operation, query),
-        (error): error is StateLocked & typeof error => error instanceof StateLocked,
-        (error) =>
-          now - since > readPatienceMillis
-            ? Effect.fail(new StateLocked({ ...error, waitedMillis: now - since }))
-            : patiently(operation, query, since)
+      return yield* attempt(operation, query, (error) =>
+        now - since > readPatienceMillis
+          ? Effect.fail(new StateLocked({ ...error, waitedMillis: now - since }))
+          : patiently(operation, query, since)
       )
     })
+
   return <A, E>(operation: string, query: Query<A, E>) =>
-    Effect.catchIf(
-      attempt(operation, query),
-      (error): error is StateLocked & typeof error => error instanceof StateLocked,
-      () => Effect.flatMap(Clock.currentTimeMillis, (since) => patiently(operation, query, since))
+    attempt(operation, query, () =>
+      Effect.flatMap(Clock.currentTimeMillis, (since) => patiently(operation, query, since))
     )
 }
 
@@ -173,12 +171,11 @@ interface Parts {
 const makeDatabase = ({ checkpointer, condition, logIndex, reader, writer }: Parts) =>
   Effect.gen(function* () {
     const { write } = yield* Writer.make({ ...writer, ...checkpointer, lost: condition.lost, logIndex })
-    const read = makeRead(reader)
     return Database.of({
       wrong: Effect.sync(condition.wrong),
       write: (operation, step, patience = "ordinary", lasting = "machine") =>
-        condition.noting(write(operation, step, patience, lasting)),
-      read: (operation, query) => condition.noting(read(operation, query))
+        Effect.tapError(write(operation, step, patience, lasting), condition.noted),
+      read: makeRead(reader, condition.noted)
     })
   })
 
@@ -217,7 +214,7 @@ export const layerReadOnly = (options: { readonly file: string }): Layer.Layer<D
         Database.of({
           wrong: Effect.succeed(null),
           write: (operation) => Effect.fail(new StateReadOnly({ operation, detail: "it was opened to be read only" })),
-          read: makeRead(reader)
+          read: makeRead(reader, () => Effect.void)
         })
     ).pipe(Effect.provide(Reactivity.layer), opening(options.file))
   )

@@ -1,5 +1,6 @@
-import { SqlClient, type SqlConnection, type SqlError, Statement } from "@effect/sql"
-import { Effect, Effectable, Exit, Stream } from "effect"
+import { type SqlClient, type SqlError, Statement } from "@effect/sql"
+import { Effect, Effectable, Stream } from "effect"
+import type { SteadyConnection } from "./SteadyConnection.js"
 
 declare global {
   interface String {
@@ -15,11 +16,10 @@ const scrubbed = (params: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
     ? params
     : params.map((param) => (typeof param === "string" ? param.toWellFormed() : param))
 
-/** The connection of a client, asked for at each statement; it may refuse. */
-export type Connect = () => Effect.Effect<SqlConnection.Connection, SqlError.SqlError>
+/** Why no statement may be run now; null when it may. */
+export type Refused = () => string | null
 
-const isThere = <A, E>(self: Effect.Effect<A, E>): self is Exit.Success<A, E> =>
-  Exit.isExit(self) && Exit.isSuccess(self)
+type Run<X> = (sql: string, params: ReadonlyArray<unknown>) => Effect.Effect<X, SqlError.SqlError>
 
 /**
  * A statement that goes straight to its connection. The package's own opens a span, a scope and an acquirer around
@@ -32,14 +32,21 @@ class DirectStatement<A>
 {
   readonly [Statement.FragmentId] = (_: never) => _
   private readonly make: () => Statement.Statement<A>
-  private readonly connect: Connect
+  private readonly connection: SteadyConnection
+  private readonly refused: Refused
   private readonly text: readonly [sql: string, params: ReadonlyArray<unknown>] | null
 
   /** `text`: the statement, where it is known without the package's compiler. */
-  constructor(make: () => Statement.Statement<A>, connect: Connect, text: DirectStatement<A>["text"]) {
+  constructor(
+    make: () => Statement.Statement<A>,
+    connection: SteadyConnection,
+    refused: Refused,
+    text: DirectStatement<A>["text"]
+  ) {
     super()
     this.make = make
-    this.connect = connect
+    this.connection = connection
+    this.refused = refused
     this.text = text
   }
 
@@ -52,43 +59,34 @@ class DirectStatement<A>
   }
 
   override commit(): Effect.Effect<ReadonlyArray<A>, SqlError.SqlError> {
-    return this.run((connection, sql, params) => connection.execute(sql, params, undefined))
+    return this.run(this.connection.rows)
   }
 
   get raw(): Effect.Effect<unknown, SqlError.SqlError> {
-    return Effect.suspend(() => this.run((connection, sql, params) => connection.executeRaw(sql, params)))
+    return Effect.suspend(() => this.run(this.connection.told))
   }
 
   get values(): Effect.Effect<ReadonlyArray<ReadonlyArray<unknown>>, SqlError.SqlError> {
-    return Effect.suspend(() => this.run((connection, sql, params) => connection.executeValues(sql, params)))
+    return Effect.suspend(() => this.run(this.connection.values))
   }
 
   get withoutTransform(): Effect.Effect<ReadonlyArray<A>, SqlError.SqlError> {
-    return Effect.suspend(() => this.commit())
+    return this
   }
 
   get unprepared(): Effect.Effect<ReadonlyArray<A>, SqlError.SqlError> {
-    return Effect.suspend(() =>
-      this.run((connection, sql, params) => connection.executeUnprepared(sql, params, undefined))
-    )
+    return Effect.suspend(() => this.run((sql, params) => this.connection.executeUnprepared(sql, params, undefined)))
   }
 
   get stream(): Stream.Stream<A, SqlError.SqlError> {
     return Stream.fromIterableEffect(this)
   }
 
-  private run<X>(
-    use: (
-      connection: SqlConnection.Connection,
-      sql: string,
-      params: ReadonlyArray<unknown>
-    ) => Effect.Effect<X, SqlError.SqlError>
-  ): Effect.Effect<X, SqlError.SqlError> {
+  private run<X>(run: Run<X>): Effect.Effect<X, SqlError.SqlError> {
+    const refusal = this.refused()
+    if (refusal !== null) return Effect.dieMessage(refusal)
     const [sql, params] = this.compile()
-    const connected = this.connect()
-    return isThere(connected)
-      ? use(connected.value, sql, scrubbed(params))
-      : Effect.flatMap(connected, (connection) => use(connection, sql, scrubbed(params)))
+    return run(sql, scrubbed(params))
   }
 }
 
@@ -107,19 +105,24 @@ const textOf = (strings: TemplateStringsArray): string => {
   return text
 }
 
-/** A client whose statements go straight to what `connect` answers, and that opens no transactions of its own. */
-export const make = (base: SqlClient.SqlClient, connect: Connect): SqlClient.SqlClient => {
+/** A client whose statements go straight to a connection, unless they are refused, and that opens no transactions of its own. */
+export const make = (
+  base: SqlClient.SqlClient,
+  connection: SteadyConnection,
+  refused: Refused = () => null
+): SqlClient.SqlClient => {
   const template = (strings: TemplateStringsArray | string, ...values: ReadonlyArray<never>) =>
     typeof strings === "string"
       ? base(strings)
       : new DirectStatement(
           () => base(strings, ...values),
-          connect,
+          connection,
+          refused,
           values.every(isPlain) ? [textOf(strings), values] : null
         )
   const client = Object.assign(template, base, {
     unsafe: <A extends object>(sql: string, params?: ReadonlyArray<unknown>) =>
-      new DirectStatement(() => base.unsafe<A>(sql, params), connect, [sql, params ?? []]),
+      new DirectStatement(() => base.unsafe<A>(sql, params), connection, refused, [sql, params ?? []]),
     withTransaction: () => noTransaction,
     reserve: noTransaction,
     withoutTransforms: () => client

@@ -176,7 +176,7 @@ const connect = (file: string, readonly: boolean) =>
     return yield* Effect.gen(function* () {
       if (!readonly && file !== ":memory:") yield* DatabaseFile.prepare(file)
       const { client, connection } = yield* SteadyConnection.open({ filename: file, readonly, disableWAL: readonly })
-      const sql = DirectClient.make(client, () => Effect.succeed(connection))
+      const sql = DirectClient.make(client, connection)
       // Losing the last of it with the power costs nothing: it is made again from the watermark.
       yield* run(sql, [
         "PRAGMA busy_timeout = 0",

@@ -2,15 +2,26 @@ import { Reactivity } from "@effect/experimental/Reactivity"
 import { SqlClient, type SqlConnection, SqlError, Statement } from "@effect/sql"
 import type { SqliteClient } from "@effect/sql-sqlite-node"
 import Sqlite from "better-sqlite3"
-import { Effect, type Scope, Stream } from "effect"
+import { Effect, Exit, type Scope, Stream } from "effect"
 
 /** Statements kept ready, the one that was used longest ago given up first. */
 const statementsKept = 256
 
 type Row = SqlConnection.Row
 
+/** Rows, which whoever asks knows the type of: as the package has it. */
+type Rows = Effect.Effect.Success<ReturnType<SqlConnection.Connection["execute"]>>
+
+/** What came of a statement, which runs when it is asked for. */
+type Answer<A> = (sql: string, params: ReadonlyArray<unknown>) => Exit.Exit<A, SqlError.SqlError>
+
 /** A connection that also runs a statement outside of any fiber: what a transaction itself needs. */
 export interface SteadyConnection extends SqlConnection.Connection {
+  readonly rows: Answer<Rows>
+  /** Rows as lists, without the names of their columns. */
+  readonly values: Answer<ReadonlyArray<ReadonlyArray<unknown>>>
+  /** What the driver tells of a statement that answers no rows; the rows of another. */
+  readonly told: Answer<unknown>
   /** The error, or null. */
   readonly runNow: (sql: string) => SqlError.SqlError | null
   /** How far the next commits go: FULL onto the disk, NORMAL with a log only into the system's hands. Between transactions. */
@@ -19,6 +30,21 @@ export interface SteadyConnection extends SqlConnection.Connection {
   readonly writes: () => number
 }
 
+/** A statement, and the names of what its rows have; null where it answers none. */
+interface Prepared {
+  readonly statement: Sqlite.Statement<Array<unknown>, ReadonlyArray<unknown>>
+  readonly columns: ReadonlyArray<string> | null
+}
+
+/** The driver looks the names up for each row anew, which costs more than the values. */
+const named =
+  (columns: ReadonlyArray<string>) =>
+  (values: ReadonlyArray<unknown>): Row => {
+    const row: Record<string, unknown> = {}
+    columns.forEach((column, index) => (row[column] = values[index]))
+    return row
+  }
+
 /**
  * A connection of our own over the driver that the package wraps. The package's looks each statement up in a cache of
  * fibers, which costs ten times the statement where a turn makes two dozen of them (bench/); it remembers for ten
@@ -26,85 +52,88 @@ export interface SteadyConnection extends SqlConnection.Connection {
  * it prepares anew, it throws.
  */
 const connect = (db: Sqlite.Database): SteadyConnection => {
-  const prepared = new Map<string, Sqlite.Statement<Array<unknown>, Row>>()
+  const kept = new Map<string, Prepared>()
 
-  const prepare = (sql: string): Sqlite.Statement<Array<unknown>, Row> => {
-    const known = prepared.get(sql)
-    const statement = known ?? db.prepare<Array<unknown>, Row>(sql)
-    if (known !== undefined) prepared.delete(sql)
-    else if (prepared.size >= statementsKept)
-      for (const oldest of prepared.keys()) {
-        prepared.delete(oldest)
+  const prepareAnew = (sql: string): Prepared => {
+    const statement = db.prepare<Array<unknown>, ReadonlyArray<unknown>>(sql)
+    if (!statement.reader) return { statement, columns: null }
+    return { statement: statement.raw(true), columns: statement.columns().map(({ name }) => name) }
+  }
+
+  const prepare = (sql: string): Prepared => {
+    const known = kept.get(sql)
+    const statement = known ?? prepareAnew(sql)
+    if (known !== undefined) kept.delete(sql)
+    else if (kept.size >= statementsKept)
+      for (const oldest of kept.keys()) {
+        kept.delete(oldest)
         break
       }
-    prepared.set(sql, statement)
+    kept.set(sql, statement)
     return statement
   }
 
   let writes = 0
 
-  const rowsOf = (
-    statement: Sqlite.Statement<Array<unknown>, Row>,
+  const valuesOf = (
+    { columns, statement }: Prepared,
     params: ReadonlyArray<unknown>
-  ): ReadonlyArray<Row> => {
+  ): ReadonlyArray<ReadonlyArray<unknown>> => {
     if (!statement.readonly) writes += 1
-    if (statement.reader) return statement.all(...params)
+    if (columns !== null) return statement.all(...params)
     statement.run(...params)
     return []
   }
 
-  /** Rows as lists: the names of the columns cost more than what is in them. */
-  const valuesOf = (
-    statement: Sqlite.Statement<Array<unknown>, Row>,
-    params: ReadonlyArray<unknown>
-  ): ReadonlyArray<ReadonlyArray<unknown>> => {
-    if (!statement.readonly) writes += 1
-    if (!statement.reader) {
-      statement.run(...params)
-      return []
-    }
-    statement.raw(true)
+  const rowsOf = (statement: Prepared, params: ReadonlyArray<unknown>): ReadonlyArray<Row> => {
+    const values = valuesOf(statement, params)
+    return statement.columns === null ? [] : values.map(named(statement.columns))
+  }
+
+  const attempt = <A>(use: () => A): Exit.Exit<A, SqlError.SqlError> => {
     try {
-      return statement.all(...params) as unknown as ReadonlyArray<ReadonlyArray<unknown>>
-    } finally {
-      statement.raw(false)
+      return Exit.succeed(use())
+    } catch (cause) {
+      return Exit.fail(new SqlError.SqlError({ cause, message: "Failed to execute statement" }))
     }
   }
 
-  const attempt = <A>(run: () => A): Effect.Effect<A, SqlError.SqlError> =>
-    Effect.suspend(() => {
-      try {
-        return Effect.succeed(run())
-      } catch (cause) {
-        return Effect.fail(new SqlError.SqlError({ cause, message: "Failed to execute statement" }))
-      }
+  const rows: SteadyConnection["rows"] = (sql, params) => attempt(() => rowsOf(prepare(sql), params))
+
+  const values: SteadyConnection["values"] = (sql, params) => attempt(() => valuesOf(prepare(sql), params))
+
+  const told: SteadyConnection["told"] = (sql, params) =>
+    attempt((): unknown => {
+      const prepared = prepare(sql)
+      if (prepared.columns !== null) return rowsOf(prepared, params)
+      if (!prepared.statement.readonly) writes += 1
+      return prepared.statement.run(...params)
     })
 
   return {
+    rows,
+    values,
+    told,
     execute: (sql, params, transformRows) =>
-      attempt(() => {
-        const rows = rowsOf(prepare(sql), params)
-        return transformRows === undefined ? rows : transformRows(rows)
-      }),
-    executeRaw: (sql, params) =>
-      attempt((): unknown => {
-        const statement = prepare(sql)
-        if (!statement.readonly) writes += 1
-        return statement.reader ? statement.all(...params) : statement.run(...params)
-      }),
-    executeValues: (sql, params) => attempt(() => valuesOf(prepare(sql), params)),
+      Effect.suspend(() =>
+        transformRows === undefined ? rows(sql, params) : Exit.map(rows(sql, params), transformRows)
+      ),
+    executeRaw: (sql, params) => Effect.suspend(() => told(sql, params)),
+    executeValues: (sql, params) => Effect.suspend(() => values(sql, params)),
     executeUnprepared: (sql, params, transformRows) =>
-      attempt(() => {
-        const rows = rowsOf(db.prepare<Array<unknown>, Row>(sql), params)
-        return transformRows === undefined ? rows : transformRows(rows)
-      }),
+      Effect.suspend(() =>
+        attempt(() => {
+          const found = rowsOf(prepareAnew(sql), params)
+          return transformRows === undefined ? found : transformRows(found)
+        })
+      ),
     executeStream: () => Stream.dieMessage("a database that answers at once has nothing to stream"),
     // Such a statement acts when it is prepared: one that is kept ready would do nothing.
     synchronous: (level) => void db.pragma(`synchronous = ${level}`),
     writes: () => writes,
     runNow: (sql) => {
       try {
-        prepare(sql).run()
+        prepare(sql).statement.run()
         return null
       } catch (cause) {
         return new SqlError.SqlError({ cause, message: "Failed to execute statement" })

@@ -54,10 +54,8 @@ export const make = (options: {
   Effect.gen(function* () {
     const clock = yield* Effect.clock
     let open = false
-    const client = DirectClient.make(options.client, () =>
-      open
-        ? Effect.succeed(options.connection)
-        : Effect.dieMessage("a statement of a write step ran outside of its transaction")
+    const client = DirectClient.make(options.client, options.connection, () =>
+      open ? null : "a statement of a write step ran outside of its transaction"
     )
     const statement = (sql: string) => () => options.connection.runNow(sql)
     const begin = statement("BEGIN IMMEDIATE")
