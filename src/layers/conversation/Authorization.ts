@@ -54,8 +54,9 @@ export const layer: Layer.Layer<Authorization, never, Settings | Pairing> = Laye
         if (source.isBot) return ignored("a bot")
         if (source.userId === null) return ignored("nobody's message")
         if (list.everybody) return allowed("everybody is allowed on this platform")
-        if (yield* pairing.isPaired(source.platform, source.userId)) return allowed("paired")
+        // These two are a union: what the database is asked for comes after what is known.
         if (names([...list.users, ...settings.gateway.allowedUsers], source)) return allowed("on the allowlist")
+        if (yield* pairing.isPaired(source.platform, source.userId)) return allowed("paired")
         if (settings.gateway.allowAllUsers) return allowed("everybody is allowed")
         return stranger(source, list)
       })
