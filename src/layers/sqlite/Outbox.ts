@@ -85,6 +85,13 @@ const valuesOf = (delivery: NewDelivery, id: string, createdAt: number) => ({
   created_at: createdAt
 })
 
+const insertOf = (rows: ReadonlyArray<ReturnType<typeof valuesOf>>): string => {
+  const names = Object.keys(rows[0] ?? {})
+  const row = `(${names.map(() => "?").join(", ")})`
+  return `INSERT INTO deliveries (${names.join(", ")}) VALUES ${rows.map(() => row).join(", ")}
+    ON CONFLICT DO NOTHING RETURNING id`
+}
+
 /** What {@link valuesOf} stores, without reading it back. */
 const rowOf = (delivery: NewDelivery, id: string, createdAt: number): DeliveryRow =>
   new DeliveryRow(
@@ -121,7 +128,12 @@ const make = Effect.gen(function* () {
     const values: Array<ReturnType<typeof valuesOf>> = []
     for (const delivery of deliveries) values.push(valuesOf(delivery, yield* ids.next("delivery"), now))
     const inserted = yield* Rows.inserted(values, (some) =>
-      Inserted(sql`INSERT INTO deliveries ${sql.insert(some)} ON CONFLICT DO NOTHING RETURNING id`)
+      Inserted(
+        sql.unsafe(
+          insertOf(some),
+          some.flatMap((row) => Object.values(row))
+        )
+      )
     )
     const fresh = new Set(inserted.map((row) => row.id))
     const rows: Array<DeliveryRow> = []

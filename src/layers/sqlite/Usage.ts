@@ -45,22 +45,12 @@ export const layer = Layer.effect(
       add: Effect.fnUntraced(function* (session, job, { calls, model, provider, task, tokens }) {
         const sql = yield* Transaction
         const cost = Price.costOf({ provider, model }, tokens, prices)
-        yield* sql`INSERT INTO usage ${sql.insert({
-          day: yield* today,
-          session_id: session,
-          provider,
-          model,
-          task,
-          job_id: job,
-          calls,
-          unpriced_calls: cost === null ? calls : 0,
-          input_tokens: tokens.inputTokens,
-          output_tokens: tokens.outputTokens,
-          cache_read_tokens: tokens.cacheReadTokens,
-          cache_write_tokens: tokens.cacheWriteTokens,
-          reasoning_tokens: tokens.reasoningTokens,
-          cost_usd: cost ?? 0
-        })} ON CONFLICT (day, session_id, provider, model, task) DO UPDATE SET
+        yield* sql`INSERT INTO usage (day, session_id, provider, model, task, job_id, calls, unpriced_calls,
+              input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_usd)
+            VALUES (${yield* today}, ${session}, ${provider}, ${model}, ${task}, ${job}, ${calls},
+              ${cost === null ? calls : 0}, ${tokens.inputTokens}, ${tokens.outputTokens}, ${tokens.cacheReadTokens},
+              ${tokens.cacheWriteTokens}, ${tokens.reasoningTokens}, ${cost ?? 0})
+            ON CONFLICT (day, session_id, provider, model, task) DO UPDATE SET
             calls = calls + excluded.calls,
             unpriced_calls = unpriced_calls + excluded.unpriced_calls,
             input_tokens = input_tokens + excluded.input_tokens,
