@@ -104,11 +104,13 @@ const make = Effect.gen(function* () {
   const streams = yield* ReplyStream.make(ledger, courier, holds)
 
   /** Dies, as every reader of the turn does, when the tag is not the fiber's own. */
-  const sender: Effect.Effect<Sender> = Effect.zipWith(Turn.currentOption, Turn.peek, (turn, { identity, marker }) => ({
-    turnId: Option.match(turn, { onNone: () => null, onSome: ({ id }) => id }),
-    sessionKey: Field.valueOrNull(identity.sessionKey),
-    isCron: isCronAt(environment, marker)
-  }))
+  const sender: Effect.Effect<Sender> = Effect.flatMap(Turn.currentOption, (turn) =>
+    Effect.map(Turn.peek, ({ identity, marker }) => ({
+      turnId: Option.match(turn, { onNone: () => null, onSome: ({ id }) => id }),
+      sessionKey: Field.valueOrNull(identity.sessionKey),
+      isCron: isCronAt(environment, marker)
+    }))
+  )
 
   const shaped = Effect.fnUntraced(function* (outgoing: Unwritten) {
     const adapter = yield* registry.get(outgoing.address.platform)

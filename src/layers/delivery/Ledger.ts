@@ -89,8 +89,9 @@ export const make = (holds: Holds) =>
       }
     }
 
-    const own = (row: DeliveryRow): void => {
+    const own = (row: DeliveryRow): DeliveryRow => {
       if (row.state === "sending" && !ours.has(row.id)) ours.set(row.id, false)
+      return row
     }
 
     /** On the page it is seen as it happens. */
@@ -115,8 +116,8 @@ export const make = (holds: Holds) =>
     })
 
     const ledger: Ledger = {
-      insert: (deliveries) => Effect.tap(outbox.insert(deliveries), (rows) => Effect.sync(() => rows.forEach(own))),
-      become: (id, delivery) => Effect.tap(outbox.become(id, delivery), (row) => Effect.sync(() => own(row))),
+      insert: (deliveries) => Effect.map(outbox.insert(deliveries), (rows) => rows.map(own)),
+      become: (id, delivery) => Effect.map(outbox.become(id, delivery), own),
       settle: Effect.fnUntraced(function* (endings, along, pauseMillis = Copies.pauseMillis) {
         if (endings.length === 0 && along === undefined) return []
         const clean = endings.map(([row, ending]) => [row, redacted(ending)] as const)

@@ -2,7 +2,7 @@
  * A reply that grows on a surface that can edit (gateway.md 3.8): one message, sent when the turn has spoken for a while
  * and edited at a pace that flood control bears. It shows; the final text is delivered by its own rows.
  */
-import { Clock, Duration, Effect } from "effect"
+import { Duration, Effect } from "effect"
 import type { Address } from "../../fibers/DeliveryOrigin.js"
 import * as Turn from "../../fibers/Turn.js"
 import type { Adapter, SendError } from "../../services/adapter/Adapter.js"
@@ -53,6 +53,7 @@ interface Shown {
 
 export const make = (ledger: Ledger, courier: Courier, holds: Holds) =>
   Effect.gen(function* () {
+    const clock = yield* Effect.clock
     const database = yield* Database
     const ids = yield* Ids
     const outbox = yield* Outbox
@@ -64,8 +65,9 @@ export const make = (ledger: Ledger, courier: Courier, holds: Holds) =>
       )
 
     const open = (opening: Opening): Effect.Effect<ReplyStream> =>
-      Effect.map(Clock.currentTimeMillis, (openedAt) => {
+      Effect.sync(() => {
         const { adapter, address } = opening
+        const openedAt = clock.unsafeCurrentTimeMillis()
         const lane = laneOf(address)
         let wanted = ""
         let shown: Shown | null = null
@@ -165,8 +167,8 @@ export const make = (ledger: Ledger, courier: Courier, holds: Holds) =>
         const showApart = (text: string): Effect.Effect<void> =>
           Effect.suspend(() => {
             busy = true
-            const done = Effect.map(Clock.currentTimeMillis, (now) => {
-              lastAt = now
+            const done = Effect.sync(() => {
+              lastAt = clock.unsafeCurrentTimeMillis()
               busy = false
             })
             return Effect.map(courier.apart(Effect.ensuring(show(text), done)), (fiber) => {
@@ -174,9 +176,9 @@ export const make = (ledger: Ledger, courier: Courier, holds: Holds) =>
             })
           })
 
-        const quiet: Effect.Effect<void> = Effect.suspend(() =>
-          underway === null ? Effect.void : Effect.asVoid(Effect.exit(Turn.result(underway)))
-        )
+        /** Goes on when nothing is on its way any more. */
+        const afterwards = <A>(then: Effect.Effect<A>): Effect.Effect<A> =>
+          underway === null ? then : Effect.zipRight(Effect.exit(Turn.result(underway)), then)
 
         /** The message stands as it is; the next one is new. */
         const finish = (message: Shown, note: string | null): Effect.Effect<void> =>
@@ -188,35 +190,28 @@ export const make = (ledger: Ledger, courier: Courier, holds: Holds) =>
             yield* settle(message.row, { _tag: "Sent", platformMessageId: message.platformMessageId, note })
           })
 
+        const segmentEnd = Effect.suspend(() => {
+          if (shown !== null) return finish(shown, "said before the answer")
+          wanted = ""
+          return Effect.void
+        })
+
         return {
           update: (text) =>
-            Effect.flatMap(Clock.currentTimeMillis, (now) => {
+            Effect.suspend(() => {
               wanted = text
-              const next = due(now)
+              const next = due(clock.unsafeCurrentTimeMillis())
               return next === null ? Effect.void : showApart(next)
             }),
-          segment: Effect.zipRight(
-            quiet,
-            Effect.suspend(() => {
-              if (shown !== null) return finish(shown, "said before the answer")
-              wanted = ""
-              return Effect.void
-            })
-          ),
-          started: Effect.zipRight(
-            Effect.suspend(() => {
-              ended = true
-              return quiet
-            }),
-            Effect.sync(() => shown?.row ?? null)
-          ),
-          abandon: Effect.zipRight(
-            Effect.suspend(() => {
-              ended = true
-              return quiet
-            }),
-            Effect.suspend(() => (shown === null ? Effect.void : leave(shown)))
-          )
+          segment: Effect.suspend(() => afterwards(segmentEnd)),
+          started: Effect.suspend(() => {
+            ended = true
+            return afterwards(Effect.sync(() => shown?.row ?? null))
+          }),
+          abandon: Effect.suspend(() => {
+            ended = true
+            return afterwards(Effect.suspend(() => (shown === null ? Effect.void : leave(shown))))
+          })
         } satisfies ReplyStream
 
         /** Unless the answer has taken the message over already. */

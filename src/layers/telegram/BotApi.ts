@@ -139,25 +139,23 @@ export const make = (options: {
       run: (raw: RawApi, signal: Signal) => Promise<A>,
       timeoutMillis: number
     ) =>
-      Effect.suspend(() => {
+      Effect.async<A, BotApiError>((resume) => {
         const controller = new AbortController()
-        return Effect.async<A, BotApiError>((resume) => {
-          // Then it answers itself, saying whether it had left; that works also where nothing may be interrupted.
-          const cancel = deadlines.after(timeoutMillis, () => controller.abort())
-          run(raw, controller.signal as Signal).then(
-            (answer) => {
-              cancel()
-              resume(Effect.succeed(answer))
-            },
-            (error: unknown) => {
-              cancel()
-              resume(Effect.fail(failureOf(method, error)))
-            }
-          )
-          return Effect.sync(() => {
+        // Then it answers itself, saying whether it had left; that works also where nothing may be interrupted.
+        const cancel = deadlines.after(timeoutMillis, () => controller.abort())
+        run(raw, controller.signal as Signal).then(
+          (answer) => {
             cancel()
-            controller.abort()
-          })
+            resume(Effect.succeed(answer))
+          },
+          (error: unknown) => {
+            cancel()
+            resume(Effect.fail(failureOf(method, error)))
+          }
+        )
+        return Effect.sync(() => {
+          cancel()
+          controller.abort()
         })
       })
     return {

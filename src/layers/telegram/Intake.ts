@@ -123,9 +123,10 @@ export const makeIntake = () => {
 
   return (items: ReadonlyArray<Item>): Effect.Effect<Outcome> => {
     const chats = Object.values(Arr.groupBy(items, (item) => item.chatId))
-    // One chat alone is admitted where it is: with a concurrency of more than one it would have fibers of its own.
-    const concurrency = Math.min(chats.length, chatsAtOnce)
-    return Effect.map(Effect.forEach(chats, admitChat, { concurrency }), (outcomes) => ({
+    const [first = [], ...others] = chats
+    // One chat alone is admitted where it is, without a fiber of its own.
+    if (others.length === 0) return admitChat(first)
+    return Effect.map(Effect.forEach(chats, admitChat, { concurrency: chatsAtOnce }), (outcomes) => ({
       settled: outcomes.flatMap((outcome) => outcome.settled),
       complete: outcomes.every((outcome) => outcome.complete),
       problem: outcomes.find((outcome) => outcome.problem !== null)?.problem ?? null
