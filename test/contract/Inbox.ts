@@ -50,6 +50,18 @@ export const suite = (name: string, stores: Layer.Layer<Database | Inbox | Chann
           const settled = yield* inbox.get(first!.id)
           assert.deepStrictEqual([settled?.state, settled?.turnId], ["answered", "t1"])
           assert.isNull(yield* inbox.get("none"))
+
+          // Taken up by a turn as it comes: nothing that waits, and once.
+          const again = event({ text: "now", messageId: "m-now" })
+          const take = (id: string, turnId: string) =>
+            db.write("test", inbox.acceptWith(id, key("inbox"), again, arrival, turnId))
+          const taken = yield* take("evt_now", "t2")
+          assert.deepStrictEqual(yield* inbox.get("evt_now"), taken)
+          assert.deepStrictEqual([taken?.state, taken?.turnId], ["running", "t2"])
+          assert.isAbove(taken!.sequence, second!.sequence)
+          assert.isNull(yield* take("evt_again", "t3"))
+          assert.isNull(yield* inbox.get("evt_again"))
+          assert.deepStrictEqual(yield* inbox.unbegun, [])
         })
       )
 

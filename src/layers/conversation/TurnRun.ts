@@ -121,7 +121,7 @@ export const make = Effect.gen(function* () {
     turnId: turn.id as string
   })
 
-  /** The turn's row and what was said, in the transaction that takes the event up. */
+  /** The turn's row and what was said. */
   const firstRows = Effect.fnUntraced(function* (entry: InboxEntry, session: Session, turn: Turn.Turn, heard: Heard) {
     const { event } = entry
     const isSaid = event.internal === null
@@ -129,7 +129,6 @@ export const make = Effect.gen(function* () {
       mimeType.startsWith("image/") ? [{ mimeType, path }] : []
     )
     yield* turns.begin(turn, entry.id)
-    yield* inbox.settle(entry.id, "running", turn.id)
     const text =
       entry.again === true
         ? (yield* transcript.rewind(session.id, 1)).text
@@ -146,13 +145,20 @@ export const make = Effect.gen(function* () {
     return { messageId: id ?? 0, text } satisfies Said
   })
 
+  /** In the transaction that takes an event up that waited. */
+  const takenRows = Effect.fnUntraced(function* (entry: InboxEntry, session: Session, turn: Turn.Turn, heard: Heard) {
+    yield* inbox.settle(entry.id, "running", turn.id)
+    return yield* firstRows(entry, session, turn, heard)
+  })
+
+  /** In the transaction that accepts one and takes it up at once. */
   const arrivedRows = Effect.fnUntraced(function* (
     id: string,
     { arrival, event, key }: InboxMessage,
     session: Session,
     turn: Turn.Turn
   ) {
-    const entry = yield* inbox.acceptWith(id, key, event, arrival)
+    const entry = yield* inbox.acceptWith(id, key, event, arrival, turn.id)
     if (entry === null) return null
     const said = yield* firstRows(entry, session, turn, nothingHeard)
     return { entry, beginning: { _tag: "Written" as const, said } }
@@ -174,7 +180,7 @@ export const make = Effect.gen(function* () {
     const said =
       beginning._tag === "Written"
         ? beginning.said
-        : yield* database.write("turn.begin", firstRows(entry, session, turn, heard), "transcript")
+        : yield* database.write("turn.begin", takenRows(entry, session, turn, heard), "transcript")
     const at = yield* Clock.currentTimeMillis
     yield* activity.publish({
       _tag: "message.stored",

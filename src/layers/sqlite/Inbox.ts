@@ -38,7 +38,6 @@ const columns = `id, sequence, session_key AS key, event, arrival, accepted_at A
 
 const many = Rows.all(Row, "inbound_events")
 const one = Rows.first(Row)
-const Sequence = Rows.first(Schema.Struct({ sequence: Schema.Number }))
 
 /** Chats whose last sight is fresh, so that a lively one does not cost a statement a message. */
 const sightsKept = 1_024
@@ -84,23 +83,24 @@ const make = Effect.gen(function* () {
     id: string,
     key: SessionKey,
     event: InboundEvent,
-    arrival: StoredArrival
+    arrival: StoredArrival,
+    turnId: string | null = null
   ) {
     const sql = yield* Transaction
     const { source } = event
     const acceptedAt = yield* Clock.currentTimeMillis
-    const stored = yield* Sequence(
+    const state = turnId === null ? "accepted" : "running"
+    const sequence = yield* Rows.freshId(
       sql`INSERT INTO inbound_events (id, session_key, platform, bot_id, chat_id, message_id, event, arrival,
-            accepted_at, owner, state)
+            accepted_at, owner, state, turn_id)
           VALUES (${id}, ${key}, ${source.platform}, ${source.botId ?? ""}, ${source.chatId ?? ""},
             ${onceOf(event)}, ${JSON.stringify(event)}, ${JSON.stringify(arrival)},
-            ${acceptedAt}, ${owner}, 'accepted')
-          ON CONFLICT (platform, bot_id, chat_id, message_id) WHERE message_id IS NOT NULL DO NOTHING
-          RETURNING sequence`
+            ${acceptedAt}, ${owner}, ${state}, ${turnId})
+          ON CONFLICT (platform, bot_id, chat_id, message_id) WHERE message_id IS NOT NULL DO NOTHING`
     )
-    if (stored === null) return null
+    if (sequence === null) return null
     yield* noteChat(event, acceptedAt)
-    const entry: InboxEntry = { id, ...stored, key, event, arrival, acceptedAt, state: "accepted", turnId: null }
+    const entry: InboxEntry = { id, sequence, key, event, arrival, acceptedAt, state, turnId }
     return entry
   })
 

@@ -124,6 +124,12 @@ export const insertedIds = (
       : Effect.dieMessage("an INSERT did not tell how many rows it made")
   )
 
+/** As {@link insertedId}, where the INSERT does nothing for a row that is there already: then null. */
+export const freshId = (insert: Statement.Statement<object>): Effect.Effect<number | null, SqlError.SqlError> =>
+  Effect.flatMap(insert.raw, (result) =>
+    Predicate.hasProperty(result, "changes") && result.changes === 0 ? Effect.succeed(null) : idOf(result)
+  )
+
 /** Rows in one INSERT at most: SQLite binds 32,766 values to a statement, and the widest table has some 25 columns. */
 const rowsAtOnce = 500
 

@@ -48,13 +48,14 @@ export class Inbox extends Context.Tag("hermes/conversation/Inbox")<
     ) => Effect.Effect<InboxEntry | null, StateError>
     /**
      * As `accept`, in the transaction that begins its turn, or that settles what caused an internal event: both or
-     * neither. `id` is a fresh event's.
+     * neither. `id` is a fresh event's, `turnId` that of the turn that takes it up with this.
      */
     readonly acceptWith: (
       id: string,
       key: SessionKey,
       event: InboundEvent,
-      arrival: StoredArrival
+      arrival: StoredArrival,
+      turnId?: string | null
     ) => Step<InboxEntry | null>
     readonly settle: (id: string, state: InboxState, turnId: string | null) => Step<void>
     /** Accepted events that nobody has begun, oldest first. */
