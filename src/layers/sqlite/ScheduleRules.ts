@@ -2,7 +2,7 @@
 import { Effect, Schema } from "effect"
 import * as Schedule from "../../services/schedule/Schedule.js"
 import * as Misfit from "../../services/operation/Misfit.js"
-import { Transaction } from "../../services/state/Database.js"
+import { type Step, Transaction } from "../../services/state/Database.js"
 import * as Rows from "./Rows.js"
 
 const decode = Misfit.decoder(Schedule.Stored)
@@ -22,6 +22,23 @@ export const make = () => {
     return schedule
   }
 
+  const read = (id: number) =>
+    Effect.gen(function* () {
+      const sql = yield* Transaction
+      const row = yield* text(sql`SELECT rule FROM schedule_rules WHERE id = ${id}`)
+      if (row === null) return null
+      return yield* Effect.matchEffect(decode(row.rule), {
+        onSuccess: (schedule) => Effect.succeed(remember(id, schedule)),
+        onFailure: (error) =>
+          Effect.as(
+            Effect.logWarning(
+              "a stored schedule cannot be read; the jobs that have it stop until they are edited"
+            ).pipe(Effect.annotateLogs({ rule: id, problem: Misfit.text(error) })),
+            null
+          )
+      })
+    })
+
   return {
     /** The row of a schedule, made when there is none. */
     idOf: (schedule: Schedule.Schedule) =>
@@ -34,24 +51,10 @@ export const make = () => {
         return row === null ? yield* Effect.dieMessage("a rule is not there after its insert") : row.id
       }),
     /** The schedule of a row; null when there is no such row, or none that can be read. */
-    load: (id: number) =>
-      Effect.gen(function* () {
-        const found = known.get(id)
-        if (found !== undefined) return found
-        const sql = yield* Transaction
-        const row = yield* text(sql`SELECT rule FROM schedule_rules WHERE id = ${id}`)
-        if (row === null) return null
-        return yield* Effect.matchEffect(decode(row.rule), {
-          onSuccess: (schedule) => Effect.succeed(remember(id, schedule)),
-          onFailure: (error) =>
-            Effect.as(
-              Effect.logWarning(
-                "a stored schedule cannot be read; the jobs that have it stop until they are edited"
-              ).pipe(Effect.annotateLogs({ rule: id, problem: Misfit.text(error) })),
-              null
-            )
-        })
-      })
+    load: (id: number): Step<Schedule.Schedule | null> => {
+      const found = known.get(id)
+      return found === undefined ? read(id) : Effect.succeed(found)
+    }
   }
 }
 
