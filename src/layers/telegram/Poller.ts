@@ -78,11 +78,11 @@ const makePolling = ({ answerPress, api, arrival, chats, fetch, rules }: PollerO
   })
 
   /** New ones, in their order: what is settled or held was read before. */
-  const read = (batch: ReadonlyArray<unknown>): ReadonlyArray<Update.Update> => {
+  const read = (batch: ReadonlyArray<unknown>, ids: ReadonlyArray<number | null>): ReadonlyArray<Update.Update> => {
     const known = new Set(Gathering.heldUpdates(gathering))
     const found: Array<Update.Update> = []
-    for (const input of batch) {
-      const id = Update.idOf(input)
+    for (const [index, input] of batch.entries()) {
+      const id = ids[index] ?? null
       if (id === null || settled.has(id) || known.has(id)) continue
       known.add(id)
       const update = Update.decode(input)
@@ -106,7 +106,8 @@ const makePolling = ({ answerPress, api, arrival, chats, fetch, rules }: PollerO
   ): Effect.fn.Return<void, PollError, Admission> {
     const heldBefore = Gathering.heldUpdates(gathering)
     const batch = yield* ask(wait && heldBefore.length === 0 ? holdSeconds : 0)
-    const fresh = read(batch)
+    const ids = batch.map(Update.idOf)
+    const fresh = read(batch, ids)
     const incoming = fresh.map((update) => Inbound.incoming(update, bot))
     const writtens: Array<Inbound.Written> = []
     const presses: Array<Inbound.Pressed> = []
@@ -128,7 +129,7 @@ const makePolling = ({ answerPress, api, arrival, chats, fetch, rules }: PollerO
     if (fresh.length > 0) lastUpdateAt = now
     const taken = Gathering.take(gathering, writtens, now)
     // A full answer that begins with a held update leaves no room for the next ones: hold nothing any longer.
-    const isStuck = batch.length >= batchSize && heldBefore.includes(Update.idOf(batch[0]) ?? -1)
+    const isStuck = batch.length >= batchSize && heldBefore.includes(ids[0] ?? -1)
     const flushed = isStuck ? Gathering.take(taken.gathering, [], Number.POSITIVE_INFINITY) : null
     gathering = flushed === null ? taken.gathering : flushed.gathering
     const context: Intake.Context = { answerPress, arrival, bot, fetch, rules }
@@ -142,7 +143,7 @@ const makePolling = ({ answerPress, api, arrival, chats, fetch, rules }: PollerO
     const open = [...Gathering.heldUpdates(gathering), ...items.flatMap((item) => item.updates)].filter(
       (id) => !settled.has(id)
     )
-    const seen = batch.map(Update.idOf).filter((id) => id !== null)
+    const seen = ids.filter((id) => id !== null)
     if (open.length > 0) offset = Math.min(...open)
     else if (seen.length > 0) offset = Math.max(...seen) + 1
     else if (batch.length > 0) return yield* noShape("getUpdates")

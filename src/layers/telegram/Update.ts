@@ -17,19 +17,23 @@ type Parts<P extends Shapes> = { readonly [K in keyof P]: Schema.Schema.Type<P[K
 
 /** A record with what it needs, which fails without it, and with its parts. */
 const record = <N extends { readonly [key: string]: unknown }, I, P extends Shapes>(
-  needed: Schema.Schema<N, I>,
+  needed: Schema.Schema<N, I> & { readonly fields: object },
   parts: P
 ): Schema.Schema<N & Parts<P>, unknown> => {
   const decodeNeeded = ParseResult.decodeUnknown(needed)
-  const decoders = Object.entries(parts).map(([key, part]) => ({ key, decode: Schema.decodeUnknownOption(part) }))
+  const decoders = new Map(Object.entries(parts).map(([key, part]) => [key, Schema.decodeUnknownOption(part)]))
+  // Every key is there before a value is: an object that grows to so many has ten times the size.
+  const empty = Object.fromEntries([...Object.keys(needed.fields), ...decoders.keys()].map((key) => [key, null]))
   return Schema.transformOrFail(Schema.Unknown, decoded<N & Parts<P>>(), {
     strict: false,
     decode: (input: unknown, _options, ast): Effect.Effect<unknown, ParseResult.ParseIssue> =>
       Predicate.isRecord(input)
         ? ParseResult.map(decodeNeeded(input), (found) => {
-            const whole: Record<string, unknown> = { ...found }
-            for (const { decode, key } of decoders)
-              whole[key] = input[key] === undefined ? null : Option.getOrNull(decode(input[key]))
+            const whole: Record<string, unknown> = Object.assign({ ...empty }, found)
+            for (const key of Object.keys(input)) {
+              const decode = decoders.get(key)
+              if (decode !== undefined) whole[key] = Option.getOrNull(decode(input[key]))
+            }
             return whole
           })
         : ParseResult.fail(new ParseResult.Type(ast, input)),
