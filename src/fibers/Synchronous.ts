@@ -10,12 +10,13 @@ import {
   type Context,
   Effect,
   Exit,
+  type Fiber,
   FiberId,
   FiberRef,
   FiberRefs,
-  Option,
   Runtime,
   RuntimeFlags,
+  Scheduler,
   Schema
 } from "effect"
 
@@ -30,11 +31,12 @@ export class Suspended extends Schema.TaggedError<Suspended>()("Suspended", {}) 
 export type Run<A, E> = () => Exit.Exit<A, E>
 
 /**
- * Gives the fiber that runs it the refs of another one as they are, but for those that say what it is itself: its
- * environment, what schedules it and what interrupts it. A fiber that was started with them would copy each.
+ * The refs of another fiber as they are, but for those that say what a fiber is itself: its environment, what schedules
+ * it and what interrupts it. One that was forked with them would copy each.
  */
-const taking = (fiberRefs: FiberRefs.FiberRefs): Effect.Effect<void> =>
-  Effect.updateFiberRefs((id, own) =>
+const taking =
+  (fiberRefs: FiberRefs.FiberRefs) =>
+  (own: FiberRefs.FiberRefs, id: FiberId.Runtime): FiberRefs.FiberRefs =>
     FiberRefs.updateManyAs(fiberRefs, {
       entries: [
         [FiberRef.currentContext, [[id, FiberRefs.getOrDefault(own, FiberRef.currentContext)]]],
@@ -42,7 +44,6 @@ const taking = (fiberRefs: FiberRefs.FiberRefs): Effect.Effect<void> =>
         [FiberRef.interruptedCause, [[id, Cause.empty]]]
       ]
     })
-  )
 
 /** Nothing counts these fibers, of which there are several to a message. */
 const flags = RuntimeFlags.make(RuntimeFlags.Interruption, RuntimeFlags.CooperativeYielding)
@@ -59,11 +60,13 @@ export const captured = <R, A, E, B, E2, R2>(
   use: (run: Run<A, E>) => Effect.Effect<B, E2, R2>
 ): Effect.Effect<B, E2, R2> =>
   Effect.withFiberRuntime<B, E2, R2>((fiber) => {
-    const facts = taking(fiber.getFiberRefs())
+    const updateRefs = taking(fiber.getFiberRefs())
+    const runtime = Runtime.make({ context: services, fiberRefs: FiberRefs.empty(), runtimeFlags: flags })
     return use(() => {
-      const runtime = Runtime.make({ context: services, fiberRefs: FiberRefs.empty(), runtimeFlags: flags })
-      const exit = Runtime.runSyncExit(runtime, Effect.zipRight(facts, self))
-      return Exit.isSuccess(exit) ? exit : stopIfRunning(exit)
+      const scheduler = new Scheduler.SyncScheduler()
+      const running = Runtime.runFork(runtime, self, { scheduler, updateRefs })
+      scheduler.flush()
+      return running.unsafePoll() ?? stopped(running)
     })
   })
 
@@ -73,9 +76,7 @@ export const capture =
   <A, E>(self: Effect.Effect<A, E, R>): Effect.Effect<Run<A, E>> =>
     captured(services, self, Effect.succeed)
 
-const stopIfRunning = <A, E>(exit: Exit.Failure<A, E>): Exit.Exit<A, E> => {
-  const defect = Option.getOrNull(Cause.dieOption(exit.cause))
-  if (!Runtime.isAsyncFiberException(defect)) return exit
-  defect.fiber.unsafeInterruptAsFork(FiberId.none)
+const stopped = (running: Fiber.RuntimeFiber<unknown, unknown>): Exit.Exit<never> => {
+  running.unsafeInterruptAsFork(FiberId.none)
   return Exit.die(new Suspended())
 }
