@@ -70,16 +70,14 @@ export const make = () => {
   const prompts = makePromptMemory(Effect.succeed)
   const tools = makePromptMemory(Schema.decode(ToolNames))
 
-  const one = (statement: string) => (sql: SqlClient.SqlClient, of: string) =>
-    Effect.flatMap(Hashed(sql.unsafe(statement, [of])), (row) =>
-      row === null
-        ? Effect.succeed(null)
-        : Effect.zipWith(
-            prompts(sql, row.systemPrompt),
-            tools(sql, row.toolNames),
-            (systemPrompt, toolNames) => new Session({ ...row, systemPrompt, toolNames }, { disableValidation: true })
-          )
-    )
+  const one = (statement: string) =>
+    Effect.fnUntraced(function* (sql: SqlClient.SqlClient, of: string) {
+      const row = yield* Hashed(sql.unsafe(statement, [of]))
+      if (row === null) return null
+      const systemPrompt = yield* prompts(sql, row.systemPrompt)
+      const toolNames = yield* tools(sql, row.toolNames)
+      return new Session({ ...row, systemPrompt, toolNames }, { disableValidation: true })
+    })
 
   return {
     byId: one(byId),

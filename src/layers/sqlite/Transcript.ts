@@ -122,26 +122,34 @@ type Own = readonly [
 /** The columns that a message has of its own; the others are null. */
 const ownOf = (message: Message): Effect.Effect<Own, ParseResult.ParseError> => {
   switch (message._tag) {
-    case "user":
-      return Effect.map(
-        message.media === undefined || message.media.length === 0
-          ? Effect.succeed(null)
-          : encodePictures(message.media),
-        (pictures): Own => [
-          null,
-          null,
-          null,
-          null,
-          message.mirrored === true ? mirrored : null,
-          message.platformMessageId,
-          pictures
-        ]
-      )
-    case "assistant":
-      return Effect.map(
-        message.toolCalls.length === 0 ? Effect.succeed(null) : encodeCalls(message.toolCalls),
-        (calls): Own => [message.reasoning, calls, null, null, message.finishReason, null, null]
-      )
+    case "user": {
+      const own = (pictures: string | null): Own => [
+        null,
+        null,
+        null,
+        null,
+        message.mirrored === true ? mirrored : null,
+        message.platformMessageId,
+        pictures
+      ]
+      return message.media === undefined || message.media.length === 0
+        ? Effect.succeed(own(null))
+        : Effect.map(encodePictures(message.media), own)
+    }
+    case "assistant": {
+      const own = (calls: string | null): Own => [
+        message.reasoning,
+        calls,
+        null,
+        null,
+        message.finishReason,
+        null,
+        null
+      ]
+      return message.toolCalls.length === 0
+        ? Effect.succeed(own(null))
+        : Effect.map(encodeCalls(message.toolCalls), own)
+    }
     case "tool":
       return Effect.succeed([null, null, message.callId, message.tool, message.disposition, null, null])
   }
@@ -169,23 +177,19 @@ const make = Effect.gen(function* () {
   const database = yield* Database
   const memory = makeTranscriptMemory()
   return Transcript.of({
-    append: (sessionId, turnId, messages) =>
-      messages.length === 0
-        ? Effect.succeed([])
-        : Effect.flatMap(Transaction, (sql) =>
-            Effect.flatMap(Clock.currentTimeMillis, (at) =>
-              Effect.zipLeft(
-                Effect.forEach(messages, (message) =>
-                  Effect.flatMap(ownOf(message), (own) =>
-                    Rows.insertedId(
-                      sql.unsafe(insertMessage, [sessionId, turnId, at, message._tag, message.text, ...own])
-                    )
-                  )
-                ),
-                sql.unsafe(touchSession, [messages.length, at, sessionId])
-              )
-            )
-          ),
+    append: Effect.fnUntraced(function* (sessionId, turnId, messages) {
+      const stored: Array<number> = []
+      if (messages.length === 0) return stored
+      const sql = yield* Transaction
+      const at = yield* Clock.currentTimeMillis
+      for (const message of messages) {
+        const own = yield* ownOf(message)
+        const values = [sessionId, turnId, at, message._tag, message.text, ...own]
+        stored.push(yield* Rows.insertedId(sql.unsafe(insertMessage, values)))
+      }
+      yield* sql.unsafe(touchSession, [messages.length, at, sessionId])
+      return stored
+    }),
     rewind: (sessionId, turns) =>
       Effect.gen(function* () {
         const sql = yield* Transaction
