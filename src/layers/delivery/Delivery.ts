@@ -10,7 +10,7 @@ import { Delivery, type Outgoing } from "../../services/delivery/Delivery.js"
 import * as Notice from "../../services/delivery/Notice.js"
 import type { MediaFile } from "../../services/delivery/Media.js"
 import { MediaFiles } from "../../services/delivery/MediaFiles.js"
-import { DeliveryRow, type NewDelivery, Outbox } from "../../services/delivery/Outbox.js"
+import { type DeliveryRow, type NewDelivery, Outbox } from "../../services/delivery/Outbox.js"
 import * as Resend from "../../services/delivery/Resend.js"
 import { Redactor } from "../../services/delivery/Redactor.js"
 import { split } from "../../services/delivery/Splitter.js"
@@ -207,7 +207,7 @@ const make = Effect.gen(function* () {
         [[started, { _tag: "Suppressed", reason: `the answer is ${first.id}` }]],
         handedOver === null ? undefined : outbox.noteMessage(first.id, handedOver)
       )
-      const answer = handedOver === null ? first : new DeliveryRow({ ...first, platformMessageId: handedOver })
+      const answer = handedOver === null ? first : { ...first, platformMessageId: handedOver }
       return yield* courier.begin([answer, ...rest], [], along)
     })
 

@@ -1,6 +1,6 @@
 /** What became of a row, written down and told; and which rows this process has in its hands. */
-import { Clock, Effect } from "effect"
-import { DeliveryRow, type NewDelivery, Outbox } from "../../services/delivery/Outbox.js"
+import { Effect } from "effect"
+import { type DeliveryRow, type NewDelivery, Outbox } from "../../services/delivery/Outbox.js"
 import { Redactor } from "../../services/delivery/Redactor.js"
 import { Activity } from "../../services/operation/Activity.js"
 import { Database, type Step } from "../../services/state/Database.js"
@@ -35,9 +35,8 @@ export interface Ledger {
   readonly claim: (id: string) => boolean
 }
 
-/** The row as its columns now are; its parts were validated when it was read. */
-const changed = (row: DeliveryRow, change: Partial<DeliveryRow>): DeliveryRow =>
-  new DeliveryRow({ ...row, ...change }, { disableValidation: true })
+/** The row as its columns now are. It was validated when it was read; the constructor of its class would copy it four times. */
+const changed = (row: DeliveryRow, change: Partial<DeliveryRow>): DeliveryRow => ({ ...row, ...change })
 
 const settledRow = (row: DeliveryRow, ending: Ending, now: number): DeliveryRow => {
   switch (ending._tag) {
@@ -62,6 +61,7 @@ const stateOf = (tag: "Failed" | "Unknown" | "Suppressed"): "failed" | "unknown"
 export const make = (holds: Holds) =>
   Effect.gen(function* () {
     const activity = yield* Activity
+    const clock = yield* Effect.clock
     const database = yield* Database
     const outbox = yield* Outbox
     const redactor = yield* Redactor
@@ -121,7 +121,7 @@ export const make = (holds: Holds) =>
       settle: Effect.fnUntraced(function* (endings, along, pauseMillis = Copies.pauseMillis) {
         if (endings.length === 0 && along === undefined) return []
         const clean = endings.map(([row, ending]) => [row, redacted(ending)] as const)
-        const at = yield* Clock.currentTimeMillis
+        const at = clock.unsafeCurrentTimeMillis()
         const rows = clean.map(([row, ending]) => settledRow(row, ending, at))
         const words = Aftermath.wordsFor(rows)
         const written = words.filter(Aftermath.isWritten)

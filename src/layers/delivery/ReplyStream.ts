@@ -8,7 +8,7 @@ import * as Turn from "../../fibers/Turn.js"
 import type { Adapter, SendError } from "../../services/adapter/Adapter.js"
 import type { ReplyStream } from "../../services/delivery/Delivery.js"
 import * as MediaText from "../../services/delivery/MediaText.js"
-import { DeliveryRow, type NewDelivery, Outbox } from "../../services/delivery/Outbox.js"
+import { type DeliveryRow, type NewDelivery, Outbox } from "../../services/delivery/Outbox.js"
 import { Redactor, settledPart } from "../../services/delivery/Redactor.js"
 import { measure } from "../../services/delivery/Splitter.js"
 import { isBlank } from "../../services/delivery/Visible.js"
@@ -132,7 +132,7 @@ export const make = (ledger: Ledger, courier: Courier, holds: Holds) =>
             const { note, platformMessageId } = sent.right
             if (platformMessageId === null) return yield* giveUp(row, { _tag: "Sent", platformMessageId, note })
             yield* database.write("delivery.note", outbox.noteMessage(row.id, platformMessageId))
-            shown = { row: new DeliveryRow({ ...row, text, platformMessageId }), platformMessageId, text }
+            shown = { row: { ...row, text, platformMessageId }, platformMessageId, text }
           }).pipe(
             Effect.catchAll((error) =>
               Effect.suspend(() => {
@@ -148,7 +148,7 @@ export const make = (ledger: Ledger, courier: Courier, holds: Holds) =>
             .pipe(
               Effect.zipRight(
                 Effect.sync(() => {
-                  shown = { ...message, text, row: new DeliveryRow({ ...message.row, text }) }
+                  shown = { ...message, text, row: { ...message.row, text } }
                 })
               ),
               Effect.catchAll(strike)

@@ -1,5 +1,5 @@
 /** Long polling of our own: an update is confirmed to Telegram only when everything up to it is settled here. */
-import { Clock, Effect, Option, Ref, Schema } from "effect"
+import { type Clock, Effect, Option, Ref, Schema } from "effect"
 import type { AdapterState } from "../../services/adapter/Adapter.js"
 import { Admission } from "../../services/conversation/Admission.js"
 import * as EventLoop from "../node/EventLoop.js"
@@ -50,7 +50,7 @@ const identify = (api: BotApi): Effect.Effect<Update.Identity, BotApiError> =>
   )
 
 /** The loop of one connection. `offset` is the first update that is not settled. */
-const makePolling = ({ answerPress, api, arrival, chats, fetch, rules }: PollerOptions) => {
+const makePolling = (clock: Clock.Clock, { answerPress, api, arrival, chats, fetch, rules }: PollerOptions) => {
   const settled = new Set<number>()
   const intake = Intake.makeIntake()
   let gathering = Gathering.empty
@@ -64,7 +64,7 @@ const makePolling = ({ answerPress, api, arrival, chats, fetch, rules }: PollerO
   }
 
   const ask = Effect.fnUntraced(function* (timeout: number): Effect.fn.Return<ReadonlyArray<unknown>, BotApiError> {
-    const now = yield* Clock.currentTimeMillis
+    const now = clock.unsafeCurrentTimeMillis()
     if (lastUpdateAt !== null && now - lastUpdateAt > idsRestart) offset = 0
     const wanted = { offset, limit: batchSize, timeout, allowed_updates: Update.kinds }
     const answer = yield* api.call(
@@ -125,7 +125,7 @@ const makePolling = ({ answerPress, api, arrival, chats, fetch, rules }: PollerO
           : Effect.logWarning(`telegram: update ${one.update} is ${one.reason}: ${one.problem}`)
       }
     }
-    const now = yield* Clock.currentTimeMillis
+    const now = clock.unsafeCurrentTimeMillis()
     if (fresh.length > 0) lastUpdateAt = now
     const taken = Gathering.take(gathering, writtens, now)
     // A full answer that begins with a held update leaves no room for the next ones: hold nothing any longer.
@@ -174,7 +174,7 @@ const makePolling = ({ answerPress, api, arrival, chats, fetch, rules }: PollerO
 export const run = (options: PollerOptions): Effect.Effect<void, never, Admission> =>
   Effect.gen(function* () {
     const { api, state } = options
-    const polling = makePolling(options)
+    const polling = makePolling(yield* Effect.clock, options)
     let bot: Update.Identity | null = null
     let failures = 0
     let conflicts = 0
