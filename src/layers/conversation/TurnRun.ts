@@ -439,9 +439,10 @@ export const make = Effect.gen(function* () {
       Effect.flatMap(Turn.current, (turn) =>
         persistently("the beginning of a turn", begin(task, turn)).pipe(
           Effect.zipRight(Effect.interruptible(typing(DeliveryOrigin.chat(turn.origin))(work(task, turn)))),
-          Effect.onInterrupt(() => interrupted(task, turn)),
           Effect.catchAllCause((cause) =>
-            Cause.isInterruptedOnly(cause) ? Effect.interrupt : broken(task, turn, cause)
+            Cause.isInterruptedOnly(cause)
+              ? Effect.zipRight(interrupted(task, turn), Effect.interrupt)
+              : broken(task, turn, cause)
           )
         )
       )
