@@ -89,30 +89,19 @@ export const startGateway = async (
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const profile = process.env["PROFILE"]
+  const [file = command, ...options] =
+    profile === undefined ? [] : [process.execPath, "--cpu-prof", `--cpu-prof-dir=${profile}`, command]
   const began = performance.now()
-  const child = spawn(
-    process.execPath,
-    [
-      ...(profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`]),
-      command,
-      "gateway",
-      "run",
-      "--home",
-      home,
-      "--port",
-      String(port)
-    ],
-    {
-      stdio: ["ignore", "ignore", process.env["DEBUG"] === undefined ? "ignore" : "inherit"],
-      env: {
-        PATH: process.env["PATH"],
-        HOME: folder,
-        HERMES_GATEWAY_LOCK_DIR: path.join(home, "..", "locks"),
-        HERMES_MODEL_PROVIDER: "offline",
-        ...environment
-      }
+  const child = spawn(file, [...options, "gateway", "run", "--home", home, "--port", String(port)], {
+    stdio: ["ignore", "ignore", process.env["DEBUG"] === undefined ? "ignore" : "inherit"],
+    env: {
+      PATH: process.env["PATH"],
+      HOME: folder,
+      HERMES_GATEWAY_LOCK_DIR: path.join(home, "..", "locks"),
+      HERMES_MODEL_PROVIDER: "offline",
+      ...environment
     }
-  )
+  })
   const ready = await answered(child, `${url}/health`, began)
   const whole = await answered(child, `${url}/`, began)
   const key = (): string =>

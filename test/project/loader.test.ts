@@ -1,12 +1,14 @@
 /** The loader of the built commands: compiled code is kept, used, and done without. */
 import { execFile } from "node:child_process"
 import {
+  chmodSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   readdirSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync
 } from "node:fs"
@@ -74,6 +76,22 @@ describe("the loader of built commands", () => {
     await start("status")
     await start("gateway", "run")
     expect(caches()).toHaveLength(6)
+  })
+
+  test("as a command it starts Node with its own options, and takes the same code", async () => {
+    await start("a b", "c")
+    const before = written()
+    chmodSync(path.join(folder, "hermes.js"), 0o755)
+    symlinkSync(path.join(folder, "hermes.js"), path.join(folder, "her mes"))
+    writeFileSync(
+      path.join(folder, "hermes-1.cjs"),
+      `${readFileSync(path.join(folder, "hermes-1.cjs"), "utf8")}; console.log(process.execArgv.join())`
+    )
+    const command = await run(path.join(folder, "her mes"), ["a b", "c"], { cwd: tmpdir() })
+    expect(command.stdout).toBe(`--max-semi-space-size=32\n${answer("a b,c")}`)
+    const [entry, ...others] = written()
+    expect(others).toEqual(before.slice(1))
+    expect(entry).not.toBe(before[0])
   })
 
   test("a cache that V8 refuses is replaced", async () => {

@@ -8,8 +8,9 @@ const stopSeconds = 45
 const watchdogSeconds = 60
 
 export interface Unit {
-  /** The Node that runs it, and the built command: absolute. */
-  readonly node: string
+  /** The Node that runs it, absolute, and Node's own options. */
+  readonly node: readonly [file: string, ...options: ReadonlyArray<string>]
+  /** The built command: absolute. */
   readonly command: string
   readonly home: string
   /** Where commands of the agent are looked for. */
@@ -38,7 +39,7 @@ StartLimitBurst=5
 [Service]
 Type=notify
 NotifyAccess=all
-ExecStart=${quoted(node)} ${quoted(command)} gateway run
+ExecStart=${[...node, command].map(quoted).join(" ")} gateway run
 ${assigned("HERMES_HOME", home)}
 ${assigned("PATH", path)}
 Restart=on-failure
@@ -66,10 +67,7 @@ export const launchd = ({ command, home, node, path }: Unit): string =>
   <key>Label</key><string>${label}</string>
   <key>ProgramArguments</key>
   <array>
-    <string>${xml(node)}</string>
-    <string>${xml(command)}</string>
-    <string>gateway</string>
-    <string>run</string>
+${[...node, command, "gateway", "run"].map((word) => `    <string>${xml(word)}</string>`).join("\n")}
   </array>
   <key>EnvironmentVariables</key>
   <dict>

@@ -4,11 +4,11 @@ import { placeOf } from "../../../src/layers/node/service/Manager.js"
 import * as ServiceUnit from "../../../src/services/operation/ServiceUnit.js"
 
 const unit = {
-  node: "/opt/my node/bin/node",
+  node: ["/opt/my node/bin/node", "--max-semi-space-size=32"],
   command: "/srv/100%/hermes.js",
   home: '/home/ann/$HOME "x"',
   path: "/usr/bin:/bin"
-}
+} as const
 
 describe("the unit of a service manager", () => {
   it("starts again after a failure and a restart, not after a configuration that cannot be used", () => {
@@ -20,7 +20,10 @@ describe("the unit of a service manager", () => {
 
   it("takes a path as it is, whatever the manager reads into it", () => {
     const text = ServiceUnit.systemd(unit)
-    assert.include(text, 'ExecStart="/opt/my node/bin/node" "/srv/100%%/hermes.js" gateway run')
+    assert.include(
+      text,
+      'ExecStart="/opt/my node/bin/node" "--max-semi-space-size=32" "/srv/100%%/hermes.js" gateway run'
+    )
     assert.include(text, 'Environment="HERMES_HOME=/home/ann/$HOME \\"x\\""')
     assert.include(ServiceUnit.launchd({ ...unit, home: "/a&b<c>" }), "<string>/a&amp;b&lt;c&gt;</string>")
   })

@@ -25,7 +25,8 @@ export const install = Effect.gen(function* () {
   yield* ownerOnly("the gateway's service")
   const { environment, home } = yield* Invocation
   const done = yield* ServiceManager.install(environment, {
-    node: process.execPath,
+    // With the options of this command's own start.
+    node: [process.execPath, ...process.execArgv],
     command: builtCommand,
     home,
     path: environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
