@@ -272,12 +272,24 @@ const make = Effect.gen(function* () {
     return { claimed, missed }
   })
 
+  /** What was found to be next when it was last looked, until it is claimed. */
+  let expected: number | null = null
+
   const nextDue = database.read("schedule.next", (sql) =>
     Effect.map(sql.unsafe("SELECT min(next_at) FROM schedule UNION ALL SELECT min(at) FROM wakes").values, (rows) => {
       const times = rows.flatMap(([at]) => (typeof at === "number" ? [at] : []))
-      return times.length === 0 ? null : Math.min(...times)
+      expected = times.length === 0 ? null : Math.min(...times)
+      return expected
     })
   )
+
+  /** A claim that finds nothing writes nothing, but it takes the file: only where something is due, or was to be by now. */
+  const isDue = Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const until = now + aheadMillis
+    return expected !== null && expected <= until
+      ? Effect.succeed(true)
+      : Effect.map(nextDue, (next) => next !== null && next <= until)
+  })
 
   const guard = (held: FireClaim): Step<void, ClaimLost> =>
     Effect.gen(function* () {
@@ -304,9 +316,8 @@ const make = Effect.gen(function* () {
   return FireClaims.of({
     nextDue,
     claimDue: Effect.fnUntraced(function* (lasting) {
-      const now = yield* Clock.currentTimeMillis
-      const next = yield* nextDue
-      if (next === null || next > now + aheadMillis) return { claimed: [], missed: [] }
+      if (!(yield* isDue)) return { claimed: [], missed: [] }
+      expected = null
       yield* milestone.reach("claim.before")
       const result = yield* database.write("schedule.claim", claim, "ordinary", lasting)
       yield* milestone.reach("claim.after")
