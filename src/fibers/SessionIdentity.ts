@@ -3,7 +3,7 @@
  *
  * The FiberRef that holds it is private to `src/fibers`; an identity is bound by entering a turn and in no other way.
  */
-import { Data, ParseResult, Schema } from "effect"
+import { Data, Hash, ParseResult, Schema } from "effect"
 import * as Field from "./Field.js"
 
 /** Field → the name under which a child process and the ambient reader know it (gateway.md 1.2, in binding order). */
@@ -38,6 +38,11 @@ const fill = (make: (name: FieldName) => Field.Field): Fields =>
   Object.fromEntries(fieldNames.map((name) => [name, make(name)])) as Fields
 
 export class SessionIdentity extends Data.Class<Fields> {
+  /** Of its conversation alone: each binding compares it with the one before, and all fields take longer than the rest of that. */
+  [Hash.symbol](): number {
+    return Hash.string(`${Field.encode(this.sessionKey)} ${Field.encode(this.sessionId)}`)
+  }
+
   /** The same identity with one field moved; only `Turn.withSessionId` has a use for it. */
   with(name: FieldName, field: Field.Field): SessionIdentity {
     return new SessionIdentity({ ...this, [name]: field })
