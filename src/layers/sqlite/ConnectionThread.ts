@@ -2,10 +2,11 @@
 import { Effect, Schema, type Scope } from "effect"
 import { createRequire } from "node:module"
 import { Worker } from "node:worker_threads"
+import * as Deadlines from "../../fibers/Deadlines.js"
 import * as WriteAheadLog from "./WriteAheadLog.js"
 
 /** How long one request may take before it is given up on, and with it the thread. */
-const patience = "30 seconds"
+const patienceMillis = 30_000
 
 /** Log frames in all, and how many of them the database file has; `busy` when somebody else is at it. */
 const Progress = Schema.Struct({ busy: Schema.Number, log: Schema.Number, checkpointed: Schema.Number })
@@ -115,6 +116,7 @@ export const make = (
   synchronous: "FULL" | "NORMAL"
 ): Effect.Effect<ConnectionThread, never, Scope.Scope> =>
   Effect.gen(function* () {
+    const deadlines = yield* Deadlines.make
     let worker: Worker | null = null
     let asked = 0
 
@@ -150,7 +152,11 @@ export const make = (
         }
         const onError = (error: Error): void => done(Effect.fail(failed(error.message)))
         const onExit = (): void => done(Effect.fail(failed("the database's thread ended")))
+        const cancel = deadlines.after(patienceMillis, () =>
+          done(Effect.fail(failed(`no end after ${patienceMillis / 1_000} seconds`)))
+        )
         const forget = (): void => {
+          cancel()
           thread.off("message", onMessage).off("error", onError).off("exit", onExit)
         }
         const done = (outcome: Effect.Effect<unknown, ThreadFailed>): void => {
@@ -161,7 +167,6 @@ export const make = (
         thread.postMessage({ id, statements })
         return Effect.sync(forget)
       }).pipe(
-        Effect.timeoutFail({ duration: patience, onTimeout: () => failed(`no end after ${patience}`) }),
         Effect.flatMap((message) => Effect.mapError(decodeMessage(message), (error) => failed(error.message))),
         Effect.flatMap(({ reply }) =>
           "error" in reply ? new ThreadFailed({ code: reply.code, detail: reply.error }) : Effect.succeed(reply)
