@@ -99,36 +99,33 @@ const Counted = Schema.Struct({ count: Schema.Number })
 export const count = (query: Query): Effect.Effect<number, Failure> =>
   Effect.map(first(Counted)(query), (row) => row?.count ?? 0)
 
-const idOf = (result: unknown): Effect.Effect<number> =>
-  Predicate.hasProperty(result, "lastInsertRowid") && typeof result.lastInsertRowid === "number"
-    ? Effect.succeed(result.lastInsertRowid)
-    : Effect.dieMessage("an INSERT did not tell the id of its row")
+interface Told {
+  readonly changes: number
+  readonly lastInsertRowid: number
+}
 
-/** Runs an INSERT of one row and answers its id, as the driver tells it: a RETURNING costs a row to make and to decode. */
-export const insertedId = (insert: Statement.Statement<object>): Effect.Effect<number, SqlError.SqlError> =>
-  Effect.flatMap(insert.raw, idOf)
-
-const isNumbers = (result: unknown): result is { readonly changes: number; readonly lastInsertRowid: number } =>
+const isTold = (result: unknown): result is Told =>
   Predicate.hasProperty(result, "changes") &&
   typeof result.changes === "number" &&
   Predicate.hasProperty(result, "lastInsertRowid") &&
   typeof result.lastInsertRowid === "number"
 
-/** Runs an INSERT of several rows and answers how many it made; where that is all of them, their ids follow each other up to the last. */
-export const insertedIds = (
-  insert: Statement.Statement<object>
-): Effect.Effect<{ readonly count: number; readonly last: number }, SqlError.SqlError> =>
-  Effect.flatMap(insert.raw, (result) =>
-    isNumbers(result)
-      ? Effect.succeed({ count: result.changes, last: result.lastInsertRowid })
-      : Effect.dieMessage("an INSERT did not tell how many rows it made")
-  )
+/** Runs an INSERT and answers by what the driver tells of it: a RETURNING costs a row to make and to decode. */
+const telling =
+  <A>(answer: (told: Told) => A) =>
+  (insert: Statement.Statement<object>): Effect.Effect<A, SqlError.SqlError> =>
+    Effect.flatMap(insert.raw, (result) =>
+      isTold(result) ? Effect.succeed(answer(result)) : Effect.dieMessage("an INSERT did not tell what it made")
+    )
+
+/** Runs an INSERT of one row and answers its id. */
+export const insertedId = telling(({ lastInsertRowid }) => lastInsertRowid)
 
 /** As {@link insertedId}, where the INSERT does nothing for a row that is there already: then null. */
-export const freshId = (insert: Statement.Statement<object>): Effect.Effect<number | null, SqlError.SqlError> =>
-  Effect.flatMap(insert.raw, (result) =>
-    Predicate.hasProperty(result, "changes") && result.changes === 0 ? Effect.succeed(null) : idOf(result)
-  )
+export const freshId = telling(({ changes, lastInsertRowid }) => (changes === 0 ? null : lastInsertRowid))
+
+/** Runs an INSERT of several rows and answers how many it made; where that is all of them, their ids follow each other up to the last. */
+export const insertedIds = telling(({ changes, lastInsertRowid }) => ({ count: changes, last: lastInsertRowid }))
 
 /** Rows in one INSERT at most: SQLite binds 32,766 values to a statement, and the widest table has some 25 columns. */
 const rowsAtOnce = 500
