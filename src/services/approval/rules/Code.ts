@@ -2,6 +2,8 @@
 import { has, type Invocation, optionsOf, shown, textsOf } from "../shell/Invocation.js"
 import * as Marked from "../shell/Marked.js"
 import { shells } from "../shell/Peeling.js"
+import * as AwkProgram from "./AwkProgram.js"
+import * as SedScript from "./SedScript.js"
 import { asks, type Finding, none, type Rule } from "./Rule.js"
 
 interface Interpreter {
@@ -201,17 +203,12 @@ const starts = (invocation: Invocation): ReadonlyArray<Finding> => {
     case "gawk":
     case "mawk":
     case "nawk":
-      return any(
-        /system\s*\(|\|\s*(getline|"|&)|getline\b[^;})"]*<\s*[^\s"]|getline\s*<|print[^;}]*\|\s*["a-z]|@load|\/inet\//
-      ) || has(optionsOf(texts, ["F", "v"]), "l", "load")
-        ? found
-        : none
+      return AwkProgram.of(texts).runs ? found : none
     case "sed":
-    case "gsed":
-      return any(/(^|[;{}\d$/!\n])\s*e(\s|$|;)|\/[gip\d]*e[gip\d]*(;|$|\s|\})|(^|[;{}\d$/\n])\s*[wW]\s+\S/) &&
-        !texts.every((text) => !/[/;{}]|^e|^\de/.test(text))
-        ? sedRuns(texts, found)
-        : none
+    case "gsed": {
+      const script = SedScript.of(texts)
+      return script.runs || !script.understood ? found : none
+    }
     case "rsync":
       return any(/^(-[a-zA-Z]*e|--rsh|--rsync-path)(=|$)/) && !any(/^(--rsh=)?ssh( -[p46Ci]\s*[\w./~-]*)*$/)
         ? found
@@ -281,25 +278,6 @@ const starts = (invocation: Invocation): ReadonlyArray<Finding> => {
     name !== "less" &&
     name !== "more" &&
     !(name === "ed" || name === "nano")
-    ? found
-    : none
-}
-
-const sedRuns = (texts: ReadonlyArray<string>, found: ReadonlyArray<Finding>): ReadonlyArray<Finding> => {
-  const options = optionsOf(texts, ["e", "f", "l", "expression", "file"])
-  const expressions = [
-    ...options.given.flatMap(([name, value]) => (/^(e|expression)$/.test(name) && value !== null ? [value] : [])),
-    ...(options.given.some(([name]) => /^(e|f|expression|file)$/.test(name)) ? [] : options.operands.slice(0, 1))
-  ]
-  return expressions.some((expression) =>
-    Marked.show(expression)
-      .split(/[;\n]/)
-      .some(
-        (command) =>
-          /^\s*(?:\d+|\$|\/[^/]*\/|[\d,$]+)?\s*(?:e(\s|$)|[wW]\s+\/(?!dev\/std))/.test(command) ||
-          /^\s*(?:\S*?)s([^\w\s])(?:\\.|(?!\1).)*\1(?:\\.|(?!\1).)*\1[gipmIM\d]*e/.test(command)
-      )
-  )
     ? found
     : none
 }

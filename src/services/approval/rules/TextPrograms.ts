@@ -1,5 +1,8 @@
-/** Files that the programs of `awk` and `sed` name: what stands in their quotes is no word of the shell's. */
+/** Files that the programs of `awk`, `sed` and databases name: what stands in their quotes is no word of the shell's. */
+import { type Invocation, textsOf } from "../shell/Invocation.js"
 import * as Marked from "../shell/Marked.js"
+import * as AwkProgram from "./AwkProgram.js"
+import * as SedScript from "./SedScript.js"
 
 export interface Named {
   readonly reads: ReadonlyArray<string>
@@ -8,42 +11,12 @@ export interface Named {
   readonly hides: boolean
 }
 
-const literal = /"((?:[^"\\]|\\.)*)"/g
-
-/** `print > "file"`, `getline < "file"`: every text that it opens, or that could be a path. */
-const ofAwk = (program: string): Named => {
-  const texts = [...program.matchAll(literal)].map(([, text = ""]) => text)
-  const printed = [...program.matchAll(/\bprintf?\b[^;}\n]*?>>?\s*([^;}\n]+)/g)].map(([, target = ""]) => target.trim())
-  return {
-    reads: texts.filter((text) => /^[/~.]/.test(text)),
-    writes: printed.flatMap((target) => /^"((?:[^"\\]|\\.)*)"$/.exec(target)?.[1] ?? []),
-    hides: printed.some((target) => /ENVIRON|^"[^"]*"\s*\S/.test(target))
-  }
-}
-
-/** `r file`, `R file`, `w file`, `W file`, and the flag `w` of a substitution. */
-const ofSed = (program: string): Named => {
-  const after = (letters: string): ReadonlyArray<string> =>
-    program
-      .split("\n")
-      .flatMap((line) =>
-        [...line.matchAll(new RegExp(`(?:^|[;{}\\s\\d$/!~,])[${letters}]\\s*([/~.\\w][^;}\\n]*)`, "g"))].map(
-          ([, file = ""]) => file.trim()
-        )
-      )
-  return {
-    reads: after("rR").filter((file) => /[/~.]/.test(file)),
-    writes: after("wW").filter((file) => /[/~.]/.test(file)),
-    hides: false
-  }
-}
-
 const quotedSql = /'((?:[^']|'')*)'|"((?:[^"]|"")*)"/g
 const orders = /(?:^|\n)\s*(?:\.([a-z]+)|\\([a-z]+))[ \t]+([^\n]*)/g
 const opening = /\b(?:attach(?:\s+database)?|writefile\s*\(|into\s+(?:outfile|dumpfile)|\bto)\s*$/i
 
 /** Files in the text that a database's client is given: what stands in quotes like a path, and what its own orders name. */
-export const ofSql = (program: string): Named => {
+const ofSql = (program: string): Named => {
   const text = Marked.show(program)
   const quoted = [...text.matchAll(quotedSql)].flatMap((match) => {
     const file = (match[1] ?? match[2] ?? "").replace(/^file:(?:\/\/)?([^?]*).*$/, "$1")
@@ -66,7 +39,13 @@ export const ofSql = (program: string): Named => {
   }
 }
 
-export const named = (name: string, program: string): Named => {
-  const text = Marked.show(program)
-  return /^g?sed$/.test(name) ? ofSed(text) : ofAwk(text)
+/** Clients that take orders of the database's language. */
+export const databases = /^(?:sqlite3?|duckdb|psql|mysql|mariadb|litecli|pgcli|usql)$/
+
+/** The programs that a call brings along in its words. */
+export const of = (invocation: Invocation): ReadonlyArray<Named> => {
+  const texts = textsOf(invocation)
+  if (/^[gmn]?awk$/.test(invocation.name)) return [AwkProgram.of(texts)]
+  if (/^g?sed$/.test(invocation.name)) return [{ ...SedScript.of(texts), hides: false }]
+  return databases.test(invocation.name) ? [...texts, invocation.stdin.text ?? ""].map(ofSql) : []
 }

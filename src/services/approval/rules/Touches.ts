@@ -27,7 +27,6 @@ const writers = new Set(
   )
 )
 const patterns = new Set("grep egrep fgrep zgrep rg ag ack awk gawk mawk sed gsed jq yq perl".split(" "))
-const databases = /^(?:sqlite3?|duckdb|psql|mysql|mariadb|litecli|pgcli|usql)$/
 const copies = new Set("cp mv install ln rsync scp ditto".split(" "))
 const descenders = new Set(
   "tar gtar bsdtar zip 7z 7za rar ag ack rclone restic borg duplicity rg grep egrep rsync cp scp docker podman docker-compose ln".split(
@@ -136,26 +135,19 @@ const searches = (invocation: Invocation, deep: boolean): ReadonlyArray<Touch> =
   const inPlace = /^[gm]?awk$/.test(invocation.name)
     ? texts.some((text) => /^(?:-i|--include=)?inplace$/.test(text))
     : /^(sed|gsed|perl|yq)$/.test(invocation.name) &&
-      texts.some((text) => /^(-[a-zA-Z]*i|--in-place|--inplace)/.test(text))
+      (texts.some((text) => /^-[a-zA-Z]*i/.test(text)) || has(options, "in-place", "inplace"))
   const files = options.given.flatMap(([name, value]) =>
     /^(f|file|exclude-from|slurpfile|rawfile)$/.test(name) && value !== null ? [value] : []
   )
   return [
     ...files.map(touch("read")),
     ...(operands.length === 0 && deep ? ["."] : operands).map(touch(inPlace ? "write" : "read", deep)),
-    ...programsOf(invocation).flatMap(({ reads, writes }) => [
-      ...reads.map(touch("read")),
+    ...TextPrograms.of(invocation).flatMap(({ reads, writes }) => [
+      ...reads.filter((file) => !devices.test(file)).map(touch("read")),
       ...writes.filter((file) => !devices.test(file)).map(touch("write"))
     ])
   ]
 }
-
-const programsOf = (invocation: Invocation): ReadonlyArray<TextPrograms.Named> =>
-  /^(?:[gm]?awk|g?sed)$/.test(invocation.name)
-    ? textsOf(invocation).map((text) => TextPrograms.named(invocation.name, text))
-    : databases.test(invocation.name)
-      ? [...textsOf(invocation), invocation.stdin.text ?? ""].map(TextPrograms.ofSql)
-      : []
 
 const downloads = (invocation: Invocation): ReadonlyArray<Touch> => {
   const texts = textsOf(invocation)
@@ -256,10 +248,10 @@ const named = (invocation: Invocation): ReadonlyArray<Touch> => {
     return [...operands.map(touch("write")), touch("read", true)(into)]
   }
   if (writers.has(name)) return operands.map(touch("write", name === "rm"))
-  if (databases.test(name))
+  if (TextPrograms.databases.test(name))
     return [
       ...all,
-      ...programsOf(invocation).flatMap(({ reads, writes }) => [
+      ...TextPrograms.of(invocation).flatMap(({ reads, writes }) => [
         ...reads.map(touch("read")),
         ...writes.map(touch("write"))
       ])
@@ -326,4 +318,4 @@ const opened = (invocation: Invocation): ReadonlyArray<Touch> =>
 export const of = (invocation: Invocation): ReadonlyArray<Touch> => [...named(invocation), ...opened(invocation)]
 
 /** Does it write to a file that its words do not name? */
-export const hides = (invocation: Invocation): boolean => programsOf(invocation).some((program) => program.hides)
+export const hides = (invocation: Invocation): boolean => TextPrograms.of(invocation).some((program) => program.hides)

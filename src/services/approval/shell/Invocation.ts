@@ -61,6 +61,13 @@ export interface Options {
   readonly operands: ReadonlyArray<string>
 }
 
+/** A long name may be shortened, as getopt allows: `--expr` is `--expression`. */
+const wholeName = (name: string, takes: ReadonlySet<string>): string => {
+  if (name.length < 2 || takes.has(name)) return name
+  for (const known of takes) if (known.length > 1 && known.startsWith(name)) return known
+  return name
+}
+
 /** Reads arguments as getopt does: clusters, `--name=value`, `--`, options behind operands. `valued` take the next word. */
 export const optionsOf = (args: ReadonlyArray<string>, valued: ReadonlyArray<string> = []): Options => {
   const given: Array<readonly [string, string | null]> = []
@@ -74,7 +81,7 @@ export const optionsOf = (args: ReadonlyArray<string>, valued: ReadonlyArray<str
     }
     if (argument.startsWith("--")) {
       const equals = argument.indexOf("=")
-      const name = equals < 0 ? argument.slice(2) : argument.slice(2, equals)
+      const name = wholeName(equals < 0 ? argument.slice(2) : argument.slice(2, equals), takes)
       if (equals >= 0) given.push([name, argument.slice(equals + 1)])
       else if (takes.has(name)) given.push([name, args[++at] ?? null])
       else given.push([name, null])
