@@ -62,13 +62,14 @@ export const bind = (values: { readonly [Name in FieldName]?: string | null | un
   new SessionIdentity(fill((name) => Field.bound(values[name])))
 
 /** What is written down: an object of the fields that are not unset; "" is cleared. */
-export const encode = (identity: SessionIdentity): { readonly [name: string]: string } =>
-  Object.fromEntries(
-    fieldNames.flatMap((name) => {
-      const encoded = Field.encode(identity[name])
-      return encoded === undefined ? [] : [[name, encoded]]
-    })
-  )
+export const encode = (identity: SessionIdentity): { readonly [name: string]: string } => {
+  const written: { [name: string]: string } = {}
+  for (const name of fieldNames) {
+    const encoded = Field.encode(identity[name])
+    if (encoded !== undefined) written[name] = encoded
+  }
+  return written
+}
 
 const Encoded = Schema.Record({ key: Schema.String, value: Schema.String })
 

@@ -60,48 +60,27 @@ const encodeMedia = Schema.encodeSync(Schema.parseJson(Schema.Array(MediaFile)))
 const mediaText = (media: NewDelivery["media"]): string | null =>
   media === undefined || media.length === 0 ? null : encodeMedia(media)
 
-const valuesOf = (delivery: NewDelivery, id: string, createdAt: number) => ({
-  id,
-  cause_kind: delivery.cause.kind,
-  cause_id: delivery.cause.id,
-  platform: delivery.address.platform,
-  chat_id: delivery.address.chatId,
-  thread_id: delivery.address.threadId,
-  anchor: delivery.address.anchor,
-  scope_id: delivery.address.scopeId,
-  part: delivery.part,
-  parts: delivery.parts,
-  text: delivery.text,
-  media: mediaText(delivery.media),
-  transcript_id: delivery.transcriptId,
-  via: delivery.via,
-  state: delivery.state,
-  attempts: delivery.state === "sending" ? 1 : 0,
-  resend_of: delivery.resendOf,
-  reply_to_person: Rows.flag(delivery.replyToPerson),
-  turn_id: delivery.turnId,
-  session_key: delivery.sessionKey,
-  is_cron: Rows.flag(delivery.isCron),
-  created_at: createdAt
-})
-
-const insertOf = (rows: ReadonlyArray<ReturnType<typeof valuesOf>>): string => {
-  const names = Object.keys(rows[0] ?? {})
-  const row = `(${names.map(() => "?").join(", ")})`
-  return `INSERT INTO deliveries (${names.join(", ")}) VALUES ${rows.map(() => row).join(", ")}
-    ON CONFLICT DO NOTHING RETURNING id`
-}
-
-/** What {@link valuesOf} stores, without reading it back. */
 const rowOf = (delivery: NewDelivery, id: string, createdAt: number): DeliveryRow =>
   new DeliveryRow(
     {
-      ...delivery,
-      media: delivery.media ?? [],
       id,
+      cause: delivery.cause,
+      address: delivery.address,
+      part: delivery.part,
+      parts: delivery.parts,
+      text: delivery.text,
+      media: delivery.media ?? [],
+      transcriptId: delivery.transcriptId,
+      via: delivery.via,
+      state: delivery.state,
       platformMessageId: null,
       attempts: delivery.state === "sending" ? 1 : 0,
       reason: null,
+      resendOf: delivery.resendOf,
+      replyToPerson: delivery.replyToPerson,
+      turnId: delivery.turnId,
+      sessionKey: delivery.sessionKey,
+      isCron: delivery.isCron,
       createdAt,
       settledAt: null,
       notBefore: null
@@ -109,8 +88,46 @@ const rowOf = (delivery: NewDelivery, id: string, createdAt: number): DeliveryRo
     { disableValidation: true }
   )
 
+/** What a new row has; the rest of its columns is null. */
+const insertable = `id, cause_kind, cause_id, platform, chat_id, thread_id, anchor, scope_id, part, parts, text, media,
+  transcript_id, via, state, attempts, resend_of, reply_to_person, turn_id, session_key, is_cron, created_at`
+
+/** In the order of {@link insertable}. */
+const valuesOf = (row: DeliveryRow): ReadonlyArray<string | number | null> => [
+  row.id,
+  row.cause.kind,
+  row.cause.id,
+  row.address.platform,
+  row.address.chatId,
+  row.address.threadId,
+  row.address.anchor,
+  row.address.scopeId,
+  row.part,
+  row.parts,
+  row.text,
+  mediaText(row.media),
+  row.transcriptId,
+  row.via,
+  row.state,
+  row.attempts,
+  row.resendOf,
+  Rows.flag(row.replyToPerson),
+  row.turnId,
+  row.sessionKey,
+  Rows.flag(row.isCron),
+  row.createdAt
+]
+
+const insertRows = (count: number): string => {
+  const row = `(${insertable.replace(/\w+/g, "?")})`
+  return `INSERT INTO deliveries (${insertable}) VALUES ${Array.from({ length: count }, () => row).join(", ")}
+    ON CONFLICT DO NOTHING RETURNING id`
+}
+/** Most answers have one part. */
+const insertOne = insertRows(1)
+
 /** The row that is there already for the same cause, target and part. */
-const existing = (sql: SqlClient.SqlClient, delivery: NewDelivery) =>
+const existing = (sql: SqlClient.SqlClient, delivery: DeliveryRow) =>
   one(sql`SELECT ${sql.literal(columns)} FROM deliveries
     WHERE cause_kind = ${delivery.cause.kind} AND cause_id = ${delivery.cause.id}
       AND platform = ${delivery.address.platform} AND chat_id = ${delivery.address.chatId}
@@ -125,22 +142,16 @@ const make = Effect.gen(function* () {
     if (deliveries.length === 0) return []
     const sql = yield* Transaction
     const now = yield* Clock.currentTimeMillis
-    const values: Array<ReturnType<typeof valuesOf>> = []
-    for (const delivery of deliveries) values.push(valuesOf(delivery, yield* ids.next("delivery"), now))
-    const inserted = yield* Rows.inserted(values, (some) =>
-      Inserted(
-        sql.unsafe(
-          insertOf(some),
-          some.flatMap((row) => Object.values(row))
-        )
-      )
+    const fresh: Array<DeliveryRow> = []
+    for (const delivery of deliveries) fresh.push(rowOf(delivery, yield* ids.next("delivery"), now))
+    const inserted = yield* Rows.inserted(fresh, (some) =>
+      Inserted(sql.unsafe(some.length === 1 ? insertOne : insertRows(some.length), some.flatMap(valuesOf)))
     )
-    const fresh = new Set(inserted.map((row) => row.id))
+    const made = new Set(inserted.map((row) => row.id))
     const rows: Array<DeliveryRow> = []
-    for (const [index, delivery] of deliveries.entries()) {
-      const id = values[index]?.id ?? ""
-      const row = fresh.has(id) ? rowOf(delivery, id, now) : yield* existing(sql, delivery)
-      rows.push(row ?? (yield* Effect.dieMessage("a delivery is neither new nor there")))
+    for (const row of fresh) {
+      const stored = made.has(row.id) ? row : yield* existing(sql, row)
+      rows.push(stored ?? (yield* Effect.dieMessage("a delivery is neither new nor there")))
     }
     return rows
   })

@@ -6,9 +6,12 @@
  */
 import type { StoredMessage } from "../../services/session/Transcript.js"
 
-/** Rows of all sessions together, and their text in UTF-16 units: some megabytes at most. */
-const mostRows = 20_000
-const mostText = 2_000_000
+/**
+ * Rows of all sessions together, and their text in UTF-16 units: some forty megabytes at most. Where the conversations
+ * that go on at once do not fit, each turn finds its own forgotten, and takes twice the time (bench/).
+ */
+const mostRows = 100_000
+const mostText = 8_000_000
 
 export interface Remembered {
   readonly rows: ReadonlyArray<StoredMessage>

@@ -37,7 +37,7 @@ export const isForBot = (message: Addressed, username: string | null, rules: Rul
 
 /** Without the bot's name, unless nothing else was said: `/new@bot now` → `/new now`, `@bot, hello` → `hello`. */
 export const strip = (text: string, username: string | null): string => {
-  if (username === null) return text
+  if (username === null || !text.includes("@")) return text
   const bare = text
     .replace(new RegExp(`^(/\\w{1,64})@${literal(username)}(?!\\w)`, "i"), "$1")
     .replace(new RegExp(`${named(username, "i").source}[,:]?[ \\t]?`, "gi"), "")
