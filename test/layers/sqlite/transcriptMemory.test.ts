@@ -132,17 +132,33 @@ describe("what a transcript remembers of its rows", () => {
     })
   )
 
-  it("holds some megabytes and forgets what was kept longest ago", () => {
+  it("holds some forty megabytes and forgets what was kept longest ago", () => {
     const memory = makeTranscriptMemory()
     const rows = (text: string): ReadonlyArray<StoredMessage> => [
       { id: 1, position: 1, at: 0, turnId: null, message: user(text) }
     ]
-    memory.keep("a", 0, rows("x".repeat(900_000)))
-    memory.keep("b", 0, rows("x".repeat(900_000)))
-    memory.keep("a", 0, rows("x".repeat(900_001)))
-    memory.keep("c", 0, rows("x".repeat(900_000)))
+    memory.keep("a", 0, rows("x".repeat(3_600_000)))
+    memory.keep("b", 0, rows("x".repeat(3_600_000)))
+    memory.keep("a", 0, rows("x".repeat(3_600_001)))
+    memory.keep("c", 0, rows("x".repeat(3_600_000)))
     expect([memory.get("a") !== null, memory.get("b"), memory.get("c") !== null]).toEqual([true, null, true])
-    memory.keep("c", 0, rows("x".repeat(3_000_000)))
+    memory.keep("c", 0, rows("x".repeat(12_000_000)))
     expect(memory.get("c")).toBeNull()
+  })
+
+  it("holds two hundred conversations that go on at once", () => {
+    const memory = makeTranscriptMemory()
+    const rows = Array.from({ length: 400 }, (_, index): StoredMessage => ({
+      id: index + 1,
+      position: index + 1,
+      at: 0,
+      turnId: null,
+      message: user("what was said")
+    }))
+    const names = Array.from({ length: 200 }, (_, index) => `session ${index}`)
+    for (const name of names) memory.keep(name, 0, rows)
+    expect(names.filter((name) => memory.get(name) === null)).toEqual([])
+    for (const name of ["one more", "and another"]) for (const _ of names) memory.keep(`${name} ${_}`, 0, rows)
+    expect(names.filter((name) => memory.get(name) !== null)).toEqual([])
   })
 })
