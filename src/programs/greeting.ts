@@ -4,6 +4,7 @@ import path from "node:path"
 import process from "node:process"
 import * as Backend from "../layers/models/Backend.js"
 import { version } from "../services/operation/Version.js"
+import { homeNamed } from "./commands/invocation.js"
 import type { Options } from "./frontDoor.js"
 import type { Started } from "./launch.js"
 
@@ -16,27 +17,32 @@ export interface Greeting {
   readonly notes: ReadonlyArray<string>
 }
 
-/** Who started npm has the command under npx. */
-const commandOf = (environment: Environment): string =>
-  environment["npm_lifecycle_event"] === undefined ? "hermes" : "npx hermes"
-
-const modelNotes = ({ home, settings }: Started, command: string): ReadonlyArray<string> => {
-  const lacking = Backend.missing(settings.model)
-  if (lacking !== null) return [`warning: no model is set up, so every message is answered with that alone. ${lacking}`]
-  return settings.model.provider === "offline" && home.fresh
-    ? [
-        "The built-in offline assistant answers until you name a model. In a second terminal",
-        `  ${command} setup`,
-        "asks for one and for Telegram, tries each answer and writes it down; then start again."
-      ]
-    : []
+/** How the command is called elsewhere. Who started npm has it under npx, in that folder: anywhere else npx fetches another package of the name. */
+const calling = ({ home }: Started, environment: Environment) => {
+  const named = homeNamed(home.directory, environment)
+  return environment["npm_lifecycle_event"] === undefined
+    ? { where: "In a second terminal", command: (words: string) => `hermes ${words}${named}` }
+    : { where: "In a second terminal, in this folder", command: (words: string) => `npx hermes ${words}${named}` }
 }
 
-const telegramNotes = ({ home, settings }: Started, command: string): ReadonlyArray<string> => {
-  if (!home.fresh) return []
-  return settings.telegram.enabled && settings.telegram.token !== null
-    ? [`Telegram: write to your bot. It answers with a code; \`${command} pairing approve telegram CODE\` lets you in.`]
-    : []
+const modelNotes = (started: Started, environment: Environment): ReadonlyArray<string> => {
+  const { home, settings } = started
+  const lacking = Backend.missing(settings.model)
+  if (lacking !== null) return [`warning: no model is set up, so every message is answered with that alone. ${lacking}`]
+  if (settings.model.provider !== "offline" || !home.fresh) return []
+  const { command, where } = calling(started, environment)
+  return [
+    `The built-in offline assistant answers until you name a model. ${where}`,
+    `  ${command("setup")}`,
+    "asks for one and for Telegram, tries each answer and writes it down; then start again."
+  ]
+}
+
+const telegramNotes = (started: Started, environment: Environment): ReadonlyArray<string> => {
+  const { home, settings } = started
+  if (!home.fresh || !settings.telegram.enabled || settings.telegram.token === null) return []
+  const approve = calling(started, environment).command("pairing approve telegram CODE")
+  return [`Telegram: write to your bot. It answers with a code; \`${approve}\` lets you in.`]
 }
 
 /** Only a person's terminal is shown the key; who reads a log is told where it is. */
@@ -50,15 +56,14 @@ export const of = (
   at: { readonly environment: Environment; readonly terminal: boolean }
 ): Greeting => {
   const { home, url } = started
-  const command = commandOf(at.environment)
   return {
     complaints: started.complaints.map((complaint) => `hermes: warning: ${complaint}`),
     line: `hermes-effect ${version} is ready: ${at.terminal ? `${url}/#key=${encodeURIComponent(Redacted.value(home.apiKey))}` : url}`,
     notes: [
       ...(at.terminal ? [] : [keyNote(started, at.environment)]),
       ...(home.fresh ? [`This is a new home: ${home.directory}`] : []),
-      ...modelNotes(started, command),
-      ...telegramNotes(started, command),
+      ...modelNotes(started, at.environment),
+      ...telegramNotes(started, at.environment),
       ...(home.fresh ? ["config.yaml there shows every other setting."] : [])
     ]
   }

@@ -24,6 +24,12 @@ export const homeOf = (option: string | null, environment: Environment, cwd: str
     option || environment["HERMES_HOME"] || path.join(environment["HOME"] || homedir(), ".hermes-effect")
   )
 
+/** What a command in another terminal has to be given to mean this home; nothing where it is the usual one. */
+export const homeNamed = (home: string, environment: { readonly [name: string]: string | undefined }): string => {
+  if (home === homeOf(null, { HOME: environment["HOME"] ?? "" }, "/")) return ""
+  return ` --home ${/^[\w./~+-]+$/.test(home) ? home : `'${home.replaceAll("'", "'\\''")}'`}`
+}
+
 const levels: ReadonlyMap<string, LogLevel.LogLevel> = new Map(
   LogLevel.allLevels.map((level) => [level._tag.toLowerCase(), level])
 )

@@ -36,8 +36,8 @@ export const Settings = ({ health }: { readonly health: Health | null }): VNode 
         </p>
         <Line>npx hermes setup</Line>
         <p class="quiet">
-          It is typed where the gateway runs, so that no key passes through a browser.{" "}
-          <code>npx hermes gateway restart</code> makes a running gateway take it over.
+          It is typed where the gateway runs, in the folder of the program (elsewhere npx fetches another), so that no
+          key passes through a browser. <code>npx hermes gateway restart</code> makes a running gateway take it over.
         </p>
       </section>
       <ol class="cards steps">
