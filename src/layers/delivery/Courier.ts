@@ -15,7 +15,7 @@ import * as Copies from "./Copies.js"
 import type { Holds } from "./Holds.js"
 import * as Lanes from "./Lanes.js"
 import type { Ending, Ledger } from "./Ledger.js"
-import { type Bounded, makeBounded, type Outcome, transmit } from "./Transmission.js"
+import { type Bounded, makeBounded, type Outcome, type Pause, transmit } from "./Transmission.js"
 
 /** Messages that may wait for one chat at a time; what comes on top is written down and sent later. */
 const laneCapacity = 256
@@ -34,8 +34,12 @@ export interface Courier {
   ) => Effect.Effect<Effect.Effect<Delivered, StateError>>
   /** Runs in a fiber of the layer, bound to the caller's turn where there is one; the caller's end is not its end. */
   readonly apart: <A, E>(self: Effect.Effect<A, E>) => Effect.Effect<Turn.TurnFiber<A, E>>
-  /** One row, now; without an adapter it waits. */
-  readonly carry: (row: DeliveryRow, buttons: ReadonlyArray<Button>) => Effect.Effect<Outcome>
+  /** One row, now; without an adapter it waits. `rest` is being sent too, once this is: a pause is theirs as well. */
+  readonly carry: (
+    row: DeliveryRow,
+    rest: ReadonlyArray<DeliveryRow>,
+    buttons: ReadonlyArray<Button>
+  ) => Effect.Effect<Outcome>
 }
 
 /** How it ended, from the rows as they stand. */
@@ -90,10 +94,12 @@ export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Serv
 
     const carry = Effect.fnUntraced(function* (
       row: DeliveryRow,
+      rest: ReadonlyArray<DeliveryRow>,
       buttons: ReadonlyArray<Button>
     ): Effect.fn.Return<Outcome> {
       const adapter = yield* registry.get(row.address.platform)
-      if (adapter !== null) return yield* transmit(bounded, adapter, files, row, buttons)
+      const pause: Pause = (millis, reason) => ledger.pause([row, ...rest], millis, reason)
+      if (adapter !== null) return yield* transmit(bounded, adapter, files, row, buttons, pause)
       const now = yield* Clock.currentTimeMillis
       return {
         _tag: "Waits",
@@ -126,7 +132,7 @@ export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Serv
       along: Step<void> | undefined
     ): Effect.Effect<ReadonlyArray<DeliveryRow>, StateError> =>
       Effect.uninterruptibleMask((restore) =>
-        sendAndSettle(restore(carry(row, rest.length === 0 ? buttons : [])), row, rest, along)
+        sendAndSettle(restore(carry(row, rest, rest.length === 0 ? buttons : [])), row, rest, along)
       )
 
     const sendAndSettle = Effect.fnUntraced(function* (

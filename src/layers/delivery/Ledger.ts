@@ -27,6 +27,11 @@ export interface Ledger {
     along?: Step<void>,
     pauseMillis?: number
   ) => Effect.Effect<ReadonlyArray<DeliveryRow>, StateError>
+  /**
+   * Sits out a pause that the platform asked for before anything of these rows left it, written down so that an end in
+   * the middle of it leaves them waiting and not in doubt. Once it succeeds they are about to leave again.
+   */
+  readonly pause: (rows: ReadonlyArray<DeliveryRow>, millis: number, reason: string) => Effect.Effect<void, StateError>
   /** Takes a waiting row into this process's hands. */
   readonly take: (row: DeliveryRow) => Effect.Effect<DeliveryRow, StateError>
   /** Is this row in this process's hands? Recovery leaves it alone. */
@@ -146,6 +151,13 @@ export const make = (holds: Holds) =>
         }
         return rows
       }, Effect.uninterruptible),
+      pause: Effect.fnUntraced(function* (rows, millis, reason) {
+        const ids = rows.map((row) => row.id)
+        const until = { notBefore: clock.unsafeCurrentTimeMillis() + millis, reason: redactor.text(reason) }
+        yield* database.write("delivery.pause", outbox.notePause(ids, until))
+        yield* Effect.sleep(millis)
+        yield* database.write("delivery.pause", outbox.notePause(ids, null))
+      }),
       take: (row) =>
         Effect.gen(function* () {
           ours.set(row.id, true)

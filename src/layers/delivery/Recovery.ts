@@ -28,6 +28,8 @@ export const make = (ledger: Ledger) =>
 
     const judge = (row: DeliveryRow): Effect.Effect<Ending> =>
       Effect.gen(function* () {
+        if (row.notBefore !== null)
+          return { _tag: "Waits", notBefore: row.notBefore, reason: row.reason ?? "the platform asked to wait" }
         const adapter = yield* registry.get(row.address.platform)
         if (adapter !== null && !adapter.capabilities.platformIds && row.transcriptId !== null)
           return { _tag: "Sent", platformMessageId: String(row.transcriptId), note: null }

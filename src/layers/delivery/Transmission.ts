@@ -15,6 +15,7 @@ import {
 import type { MediaFiles } from "../../services/delivery/MediaFiles.js"
 import type { DeliveryRow } from "../../services/delivery/Outbox.js"
 import { measure, split } from "../../services/delivery/Splitter.js"
+import type { StateError } from "../../services/state/StateError.js"
 
 export type Outcome =
   | { readonly _tag: "Sent"; readonly platformMessageId: string | null; readonly note: string | null }
@@ -22,6 +23,9 @@ export type Outcome =
   | { readonly _tag: "Unknown"; readonly reason: string }
   /** Nothing arrived; it may be tried again from `notBefore` on (epoch milliseconds). */
   | { readonly _tag: "Waits"; readonly notBefore: number; readonly reason: string }
+
+/** Sits out so many milliseconds before a row of which nothing has left is tried again. */
+export type Pause = (millis: number, reason: string) => Effect.Effect<void, StateError>
 
 /** How long one call of an adapter may take; after that it is in doubt. */
 export const sendBound = Duration.seconds(60)
@@ -64,14 +68,15 @@ export const makeBounded =
       () => new SendUncertain({ platform, detail: `no answer within ${Duration.toSeconds(duration)} s` })
     )
 
-/** What of an adapter carries a row, each call bounded. */
-type Way = Pick<Adapter, "platform" | "capabilities" | "send" | "edit">
+/** What of an adapter carries a row, each call bounded, and how a pause between two calls is sat out. */
+type Way = Pick<Adapter, "platform" | "capabilities" | "send" | "edit"> & { readonly pause: Pause }
 
-const wayOf = (adapter: Adapter, bounded: Bounded, row: DeliveryRow): Way => {
+const wayOf = (adapter: Adapter, bounded: Bounded, pause: Pause, row: DeliveryRow): Way => {
   const bound = row.media.length > 0 ? uploadBound : sendBound
   return {
     platform: adapter.platform,
     capabilities: adapter.capabilities,
+    pause,
     send: (message) => bounded(adapter.platform, adapter.send(message), bound),
     edit: (...edit) => bounded(adapter.platform, adapter.edit(...edit), bound)
   }
@@ -85,6 +90,7 @@ type Result<A> =
 /** Calls until it is done or known why not. `idempotent`: a call in doubt may be made again. */
 const persistently = <A>(
   row: DeliveryRow,
+  pause: Pause,
   idempotent: boolean,
   call: Effect.Effect<A, SendError>
 ): Effect.Effect<Result<A>> => {
@@ -106,11 +112,17 @@ const persistently = <A>(
         return { _tag: "Unknown" as const, reason: error.message }
       const asked = error._tag === "SendRetryable" ? error.retryAfterMillis : null
       const millis = asked ?? 2_000 * 2 ** retry + (yield* Random.nextIntBetween(0, 500))
-      if (retry < retries && millis <= longestPauseMillis)
-        return yield* Effect.zipRight(Effect.sleep(millis), go(retry + 1))
-      const notBefore = (yield* Clock.currentTimeMillis) + (asked ?? laterMillis(row.attempts))
-      return { _tag: "Waits" as const, notBefore, reason: error.message }
+      if (retry >= retries || millis > longestPauseMillis)
+        return yield* waits(asked ?? laterMillis(row.attempts), error.message)
+      // An edit in doubt is none that nothing has left of, but it is made again anyway.
+      return yield* Effect.matchEffect(pause(millis, error.message), {
+        onSuccess: () => go(retry + 1),
+        onFailure: (problem) => waits(laterMillis(row.attempts), problem.message)
+      })
     })
+
+  const waits = (millis: number, reason: string): Effect.Effect<Result<A>> =>
+    Effect.map(Clock.currentTimeMillis, (now) => ({ _tag: "Waits", notBefore: now + millis, reason }))
 
   return go(0)
 }
@@ -145,19 +157,21 @@ const sendPiece = (
     buttons: adapter.capabilities.buttons ? buttons : [],
     ...(files.length === 0 ? {} : { files })
   }
-  return Effect.flatMap(persistently(row, false, adapter.send(message)), (first) => {
+  return Effect.flatMap(persistently(row, adapter.pause, false, adapter.send(message)), (first) => {
     if (first._tag !== "Refused" || !refusedForm.has(first.code) || files.length > 0) return Effect.succeed(first)
     const plain = cut(text, plainLength)
-    return Effect.map(persistently(row, false, adapter.send({ ...message, text: plain, plain: true })), (second) =>
-      second._tag === "Done"
-        ? {
-            ...second,
-            value: {
-              ...second.value,
-              note: `sent ${plain === text ? "" : `cut to ${plainLength} characters and `}as plain text: ${first.reason}`
+    return Effect.map(
+      persistently(row, adapter.pause, false, adapter.send({ ...message, text: plain, plain: true })),
+      (second) =>
+        second._tag === "Done"
+          ? {
+              ...second,
+              value: {
+                ...second.value,
+                note: `sent ${plain === text ? "" : `cut to ${plainLength} characters and `}as plain text: ${first.reason}`
+              }
             }
-          }
-        : second
+          : second
     )
   })
 }
@@ -189,8 +203,10 @@ const sendNew = Effect.fnUntraced(function* (
   let note: string | null = null
   for (const [index, text] of pieces.entries()) {
     const last = index === pieces.length - 1
+    // Of the row something has left by then, and whether this piece does stays in doubt.
+    const way: Way = index === 0 ? adapter : { ...adapter, pause: (millis) => Effect.sleep(millis) }
     const result: Result<{ readonly platformMessageId: string | null; readonly note: string | null }> =
-      yield* sendPiece(adapter, row, text, filesOf(adapter, files, row), last ? buttons : [])
+      yield* sendPiece(way, row, text, filesOf(adapter, files, row), last ? buttons : [])
     if (result._tag !== "Done") {
       if (index === 0) return outcomeOf(result)
       // Sending the row again would double what has arrived of it.
@@ -219,13 +235,14 @@ export const transmit = (
   over: Adapter,
   files: typeof MediaFiles.Service,
   row: DeliveryRow,
-  buttons: ReadonlyArray<Button>
+  buttons: ReadonlyArray<Button>,
+  pause: Pause
 ): Effect.Effect<Outcome> => {
-  const adapter = wayOf(over, bounded, row)
+  const adapter = wayOf(over, bounded, pause, row)
   const { platformMessageId } = row
   if (platformMessageId === null || !adapter.capabilities.messageEditing) return sendNew(adapter, files, row, buttons)
   return Effect.flatMap(
-    persistently(row, true, adapter.edit(row.address, platformMessageId, row.text, { final: true })),
+    persistently(row, pause, true, adapter.edit(row.address, platformMessageId, row.text, { final: true })),
     (result): Effect.Effect<Outcome> => {
       switch (result._tag) {
         case "Done":

@@ -174,6 +174,12 @@ const make = Effect.gen(function* () {
           SET state = 'sending', attempts = attempts + 1, settled_at = NULL, not_before = NULL, reason = NULL
           WHERE id = ${id} AND state <> 'sent'`)
       ),
+    notePause: (ids, pause) =>
+      Effect.flatMap(Transaction, (sql) =>
+        Effect.asVoid(sql`UPDATE deliveries
+          SET not_before = ${pause?.notBefore ?? null}, reason = ${pause?.reason ?? null}
+          WHERE ${sql.in("id", ids)} AND state = 'sending'`)
+      ),
     noteMessage: (id, platformMessageId) =>
       Effect.flatMap(Transaction, (sql) =>
         Effect.asVoid(sql`UPDATE deliveries SET platform_message_id = ${platformMessageId} WHERE id = ${id}`)

@@ -85,6 +85,14 @@ export class Outbox extends Context.Tag("hermes/delivery/Outbox")<
     readonly become: (id: string, delivery: NewDelivery) => Step<DeliveryRow>
     /** pending → sending, one more attempt. */
     readonly markSending: (id: string) => Step<void>
+    /**
+     * These are being sent and nothing of them has left: the platform asked to wait until `notBefore`. Found so at a
+     * start they are in no doubt. Null when they are tried again, and from then on they are.
+     */
+    readonly notePause: (
+      ids: ReadonlyArray<string>,
+      pause: { readonly notBefore: number; readonly reason: string } | null
+    ) => Step<void>
     /** The message is on the platform but not yet final (a streamed reply). */
     readonly noteMessage: (id: string, platformMessageId: string) => Step<void>
     readonly settle: (

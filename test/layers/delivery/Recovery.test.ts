@@ -1,12 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, TestClock } from "effect"
-import { SendRefused, SendUncertain } from "../../../src/services/adapter/Adapter.js"
+import { SendRefused, SendRetryable, SendUncertain } from "../../../src/services/adapter/Adapter.js"
 import * as Notice from "../../../src/services/delivery/Notice.js"
 import { Database } from "../../../src/services/state/Database.js"
 import { at, durable, type Life, life, outgoing, type Platform, platform, settle } from "./support.js"
 
 const mark = Notice.replyRecovered().text
 const uncertain = new SendUncertain({ platform: "telegram", detail: "read timeout" })
+const flood = (seconds: number) =>
+  new SendRetryable({ platform: "telegram", detail: "Too Many Requests", retryAfterMillis: seconds * 1_000 })
 const hang = () => Effect.never
 
 const stateOf = (gateway: Life) =>
@@ -50,6 +52,55 @@ describe("at boot", () => {
       const third = yield* life([chat])
       assert.deepStrictEqual(yield* third.delivery.recover, { sent: 0, unknown: 0, resent: 0 })
       assert.lengthOf(chat.posted, 1)
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("what a platform had asked to wait for has not left: it waits on, is sent as it is, and once", () =>
+    Effect.gen(function* () {
+      const chat = platform("telegram", { maxMessageLength: 200 })
+      const first = yield* life([chat])
+      chat.onSend = (message, arrives) => (message.text.includes("(1/") ? arrives : Effect.fail(flood(8)))
+      const job = { kind: "cron", id: "run_1" } as const
+      yield* Effect.fork(
+        first.delivery.deliver(outgoing("1", "several words ".repeat(40), { cause: job, replyToPerson: false }))
+      )
+      yield* settle
+      yield* TestClock.adjust("3 seconds")
+      yield* first.kill
+      const before = chat.calls.length
+      chat.onSend = (_message, arrives) => arrives
+      const second = yield* life([chat])
+      assert.deepStrictEqual(yield* second.delivery.recover, { sent: 0, unknown: 0, resent: 0 })
+      yield* settle
+      assert.lengthOf(chat.calls, before)
+      yield* TestClock.adjust("4900 millis")
+      yield* settle
+      assert.lengthOf(chat.calls, before)
+      yield* TestClock.adjust("200 millis")
+      yield* settle
+      assert.deepStrictEqual(
+        chat.posted.map((posted) => /\((\d)\/4\)$/.exec(posted.text)?.[1]),
+        ["1", "2", "3", "4"]
+      )
+      assert.deepStrictEqual(new Set(yield* stateOf(second)), new Set(["sent"]))
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("what is tried again after a pause is in doubt again", () =>
+    Effect.gen(function* () {
+      const chat = platform()
+      const first = yield* life([chat])
+      chat.onSend = () => (chat.calls.length === 1 ? Effect.fail(flood(8)) : Effect.never)
+      yield* Effect.fork(first.delivery.deliver(outgoing("1", "the answer")))
+      yield* settle
+      yield* TestClock.adjust("8 seconds")
+      yield* settle
+      assert.lengthOf(chat.calls, 2)
+      yield* first.kill
+      chat.onSend = (_message, arrives) => arrives
+      const second = yield* life([chat])
+      assert.deepStrictEqual(yield* second.delivery.recover, { sent: 1, unknown: 1, resent: 1 })
+      assert.deepStrictEqual(yield* stateOf(second), ["unknown", "copy sent"])
     }).pipe(Effect.provide(durable))
   )
 
