@@ -1,7 +1,7 @@
 /** Text that becomes a program: from the network, from a decoder, from the line itself (gateway.md 5.5). */
 import { has, type Invocation, optionsOf, shown, textsOf } from "../shell/Invocation.js"
 import * as Marked from "../shell/Marked.js"
-import { shells } from "../shell/Peeling.js"
+import { longScript, shells } from "../shell/Peeling.js"
 import * as AwkProgram from "./AwkProgram.js"
 import * as SedScript from "./SedScript.js"
 import { asks, type Finding, none, type Rule } from "./Rule.js"
@@ -101,7 +101,7 @@ const shell: Rule = (invocation) => {
   const script = scriptOf(invocation, ["o", "O", "rcfile", "init-file"])
   const inline = texts
     .slice(0, script.at)
-    .some((text) => /^-[A-Za-z]*c[A-Za-z]*$/.test(text) || /^--command(=|$)/.test(text))
+    .some((text) => /^-[A-Za-z]*[cC][A-Za-z]*$/.test(text) || longScript.test(text))
   if (inline) return asks("inline-code", "runs a command line of its own")
   if (script.text === null || texts.slice(0, script.at).some((text) => /^-[A-Za-z]*s[A-Za-z]*$/.test(text)))
     return readsInput(invocation) ? fromInput(invocation) : none

@@ -32,6 +32,11 @@ interface Context {
 /** Words that are no commands: where the parser takes one for a command, it and the shell disagree. */
 const reserved = /^(?:[{}!]|\[\[|\]\]|if|then|elif|else|fi|for|while|until|do|done|case|esac|select|function|in|[()]+)$/
 
+/** The shell runs what stands in a subscript when it counts, tests or sets: `x='a[$(rm y)]'; echo $((x))`. */
+const runningSubscript = /[A-Za-z_]\w*\[[^\]]*(?:\$\(|`)/
+const takesSubscripts =
+  /^(?:let|test|\[|\[\[|printf|read|mapfile|readarray|unset|declare|typeset|local|export|readonly|wait|getopts)$/
+
 const maxDepth = 12
 const maxCommands = 2_000
 const fewCommands = 48
@@ -313,6 +318,8 @@ export class Interpreter {
       )
     ])
     const { opened, source } = this.#open(redirects, context, false)
+    if (bound.some(({ value }) => runningSubscript.test(value)))
+      this.#options.report("hidden-command", "gives a variable a text that the shell would run where it counts")
     let argvs: ReadonlyArray<Array<Expansion.Argument>> = [[]]
     for (const word of words) {
       const [first = [], ...others] = Expansion.fields(word, around)
@@ -364,6 +371,8 @@ export class Interpreter {
       moreOperands
     }
     this.#programs?.add(name)
+    if (takesSubscripts.test(name) && args.some(({ text }) => runningSubscript.test(Marked.show(text))))
+      this.#options.report("hidden-command", `\`${name}\` would run what stands in a subscript`)
     this.#options.visit(invocation)
     this.#follow(invocation, context)
     this.#changeDirectory(invocation)

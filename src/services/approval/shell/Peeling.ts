@@ -2,6 +2,7 @@
 import type { Argument } from "./Expansion.js"
 import type { Invocation } from "./Invocation.js"
 import * as Marked from "./Marked.js"
+import * as Tails from "./Tails.js"
 
 export type Peeled =
   | {
@@ -138,20 +139,26 @@ const subcommands: { readonly [name: string]: { readonly [subcommand: string]: W
   kubectl: { exec: { valued: list("c n container namespace context"), before: 1 } }
 }
 
-export const shells = new Set(list("sh bash zsh dash ksh mksh ash fish csh tcsh rbash rzsh posh yash elvish nu"))
+export const shells = new Set(
+  list("sh bash zsh dash ksh mksh ash fish csh tcsh rbash rzsh posh yash elvish nu xonsh sash osh ysh")
+)
 
 const assignment = /^([A-Za-z_]\w*)=([^]*)$/
+
+/** `fish --command x`, `fish --init-command=x`, `nu --commands x`, and shorter. */
+export const longScript = /^--(?:com|init-c)[a-z-]*(?:=|$)/
 
 const shellScript = (args: ReadonlyArray<Argument>): ReadonlyArray<Peeled> => {
   let asks = false
   for (let at = 0; at < args.length; at++) {
     const text = args[at]?.text ?? ""
     if (/^[-+][A-Za-z]+$/.test(text) && !text.startsWith("--")) {
-      if (text.startsWith("-") && text.includes("c")) asks = true
+      if (text.startsWith("-") && /c/i.test(text)) asks = true
       if (/[oO]$/.test(text)) at++
-    } else if (text === "--command") asks = true
-    else if (text.startsWith("--command=")) return [{ _tag: "Script", text: knownText(text.slice(10)), args: [] }]
-    else if (text === "--rcfile" || text === "--init-file") at++
+    } else if (longScript.test(text)) {
+      if (!text.includes("=")) asks = true
+      else return [{ _tag: "Script", text: knownText(text.slice(text.indexOf("=") + 1)), args: [] }]
+    } else if (text === "--rcfile" || text === "--init-file") at++
     else if (!text.startsWith("--") || text === "--") {
       const start = text === "--" || text === "-" ? at + 1 : at
       const script = args[start]
@@ -188,7 +195,9 @@ const byWrapper = (wrapper: Wrapper, args: ReadonlyArray<Argument>): ReadonlyArr
       const isLong = text.startsWith("--")
       const name = isLong ? text.slice(2, equals < 0 ? text.length : equals) : text.slice(1)
       const matches = (names: ReadonlyArray<string> | undefined): boolean =>
-        names?.some((known) => (isLong ? known === name : known.length === 1 && name.includes(known))) ?? false
+        names?.some((known) =>
+          isLong ? known.length > 1 && known.startsWith(name) : known.length === 1 && name.includes(known)
+        ) ?? false
       if (matches(wrapper.queries)) return []
       if (matches(wrapper.script)) {
         const inline = isLong ? (equals < 0 ? null : text.slice(equals + 1)) : inlineValue(name, wrapper.script ?? [])
@@ -254,7 +263,7 @@ const byFind = (args: ReadonlyArray<Argument>): ReadonlyArray<Peeled> => {
 }
 
 const byFd = (args: ReadonlyArray<Argument>): ReadonlyArray<Peeled> => {
-  const at = args.findIndex((argument) => /^(-x|-X|--exec|--exec-batch)$/.test(argument.text))
+  const at = args.findIndex((argument) => /^(?:-[A-Za-z]*[xX]|--exec(?:-batch)?)$/.test(argument.text))
   return at < 0 || at + 1 >= args.length
     ? []
     : [{ _tag: "Command", argv: args.slice(at + 1), assignments: [], moreOperands: true }]
@@ -287,6 +296,21 @@ const joiningOperands = (args: ReadonlyArray<Argument>): ReadonlyArray<Peeled> =
 
 /** What a command starts, as far as the line tells. */
 export const peel = (invocation: Invocation): ReadonlyArray<Peeled> => {
+  const known = byName(invocation)
+  const { commands, lines } = Tails.of(invocation)
+  return [
+    ...known,
+    ...commands
+      .filter(([first]) => !known.some((peeled) => peeled._tag === "Command" && peeled.argv[0] === first))
+      .map((argv): Peeled => ({ _tag: "Command", argv, assignments: [], moreOperands: false })),
+    ...lines
+      .map(knownText)
+      .filter((text) => !known.some((peeled) => peeled._tag === "Script" && peeled.text === text))
+      .map((text): Peeled => ({ _tag: "Script", text, args: [] }))
+  ]
+}
+
+const byName = (invocation: Invocation): ReadonlyArray<Peeled> => {
   const { args, name, stdin } = invocation
   if (shells.has(name)) {
     const scripts = shellScript(args)
@@ -349,7 +373,7 @@ export const peel = (invocation: Invocation): ReadonlyArray<Peeled> => {
   }
   const subcommand = args.findIndex((argument) => !argument.text.startsWith("-"))
   if (name === "docker" && args[subcommand]?.text === "compose")
-    return peel({ ...invocation, name: "docker-compose", args: args.slice(subcommand + 1) })
+    return byName({ ...invocation, name: "docker-compose", args: args.slice(subcommand + 1) })
   const known = Object.hasOwn(subcommands, name) ? subcommands[name] : undefined
   const wrapper = subcommand < 0 ? undefined : known?.[args[subcommand]?.text ?? ""]
   return wrapper === undefined ? [] : byWrapper(wrapper, args.slice(subcommand + 1))

@@ -120,6 +120,7 @@ class Reader {
     const [first, second, ...more] = inner
     const scripts = this.scriptsIn(node)
     const unknown: ReadonlyArray<Piece> = [{ _tag: "Unknown", quoted, scripts }]
+    if (/@P\}$/.test(this.text(node))) this.problem("a value that is expanded once more is not understood")
     if (first === undefined) return unknown
     if (first.type === "subscript" && second === undefined) {
       const name = first.children[0]
