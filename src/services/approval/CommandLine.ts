@@ -2,6 +2,7 @@
 import * as ForbiddenCommand from "./ForbiddenCommand.js"
 import * as Code from "./rules/Code.js"
 import * as Data from "./rules/Data.js"
+import * as Environment from "./rules/Environment.js"
 import * as Files from "./rules/Files.js"
 import * as Hardline from "./rules/Hardline.js"
 import * as Own from "./rules/Own.js"
@@ -148,7 +149,7 @@ export const judge = (source: string, around: Around): Judged => {
         ...Data.databases(invocation),
         ...Data.git(invocation),
         ...Data.cloud(invocation),
-        ...Data.environment(invocation),
+        ...Environment.rules(invocation),
         ...Windows.rules(invocation),
         ...Secrets.rules(invocation),
         ...Own.rules(invocation, { ...around, source: clean }),

@@ -2,9 +2,8 @@
 import { has, type Invocation, optionsOf, shown, textsOf } from "../shell/Invocation.js"
 import * as Marked from "../shell/Marked.js"
 import { longScript, shells } from "../shell/Peeling.js"
-import * as AwkProgram from "./AwkProgram.js"
-import * as SedScript from "./SedScript.js"
 import { asks, type Finding, none, type Rule } from "./Rule.js"
+import * as Starts from "./Starts.js"
 
 interface Interpreter {
   /** Options whose value, or whose presence, is code. */
@@ -25,9 +24,11 @@ const interpreters: ReadonlyArray<readonly [name: RegExp, interpreter: Interpret
   [/^php[\d.]*$/, { inline: split("r B R E run process-code"), valued: split("c d z") }],
   [/^(lua|luajit)[\d.]*$/, { inline: ["e"], valued: ["l"] }],
   [
-    /^(rscript|r|julia|groovy|scala|elixir|erl|swift|raku|guile|racket|ghc|clojure|clj|sbcl|ocaml)$/,
+    /^(rscript|r|julia|groovy|scala|kotlin|elixir|iex|erl|swift|raku|racket|ghc|clojure|clj|sbcl|ecl|ocaml|octave|octave-cli)$/,
     { inline: split("e eval E p print") }
   ],
+  [/^guile$/, { inline: ["c"], valued: split("l L") }],
+  [/^(swipl|gprolog|clisp)$/, { inline: split("g t x query-goal entry-goal init-goal") }],
   [/^(osascript|jq-script)$/, { inline: ["e"] }],
   [/^(tclsh|wish|expect)[\d.]*$/, { inline: ["c"] }],
   [/^(powershell|pwsh)$/, { inline: [] }],
@@ -149,12 +150,9 @@ const interpreter = (invocation: Invocation, known: Interpreter): ReadonlyArray<
   if (known.inline.length > 0 && (glued || has(options, ...known.inline)))
     return asks("inline-code", `runs code from its arguments`)
   if (invocation.name === "deno" && texts[0] === "eval") return asks("inline-code", "runs code from its arguments")
-  if (
-    has(options, "r", "require", "import", "loader") &&
-    /^node/.test(invocation.name) &&
-    options.given.some(([, value]) => /^data:/.test(value ?? ""))
-  )
-    return asks("inline-code", "runs code from its arguments")
+  if (hasCode(invocation.name, before)) return asks("inline-code", "runs code from its arguments")
+  if (/^(deno|bun)$/.test(invocation.name) && texts.some((text) => /^(?:https?|data):/.test(text)))
+    return asks("remote-code", "runs what comes from the network")
   if (script.text === null) {
     const queries = texts.some((text) => /^(-V|-v|--version|--help|-h)$/.test(text))
     const module = texts.includes("-m")
@@ -162,6 +160,20 @@ const interpreter = (invocation: Invocation, known: Interpreter): ReadonlyArray<
   }
   return named(invocation, script)
 }
+
+/** Where an interpreter takes code besides the options that say so: modules that run it, addresses that hold it. */
+const codeIn: ReadonlyArray<readonly [name: RegExp, words: RegExp]> = [
+  [/^node(js)?[\d.]*$/, /(?:^|=)data:/],
+  [/^perl[\d.]*$/, /^-[mM][^=]*[^\w:=-]/],
+  [/^(?:python|pypy)[\d.]*w?$/, /^-\w*m\s*timeit$/]
+]
+
+const hasCode = (name: string, texts: ReadonlyArray<string>): boolean =>
+  codeIn.some(
+    ([names, words]) =>
+      names.test(name) &&
+      (texts.some((text) => words.test(text)) || texts.some((text, at) => words.test(`${texts[at - 1] ?? ""} ${text}`)))
+  )
 
 const evaluates: Rule = (invocation) =>
   invocation.args.length === 0 ? none : asks("inline-code", "runs a text as a command line")
@@ -173,115 +185,6 @@ const sources: Rule = (invocation) => {
   return stdinNames.test(argument.text) ? asks("piped-code", "runs what comes in") : none
 }
 
-const editors = /^(vim?|nvim|view|ex|rvim|vimdiff|emacs|emacsclient|nano|ed|less|more|man)$/
-
-/** Options of other programs that start commands. */
-const starts = (invocation: Invocation): ReadonlyArray<Finding> => {
-  const texts = textsOf(invocation)
-  const { name } = invocation
-  const found = asks("starts-command", `\`${name}\` is told to start a command`)
-  if (/^(ed|ex|red)$/.test(name) && invocation.stdin.kind !== "none" && invocation.stdin.text?.includes("!") !== false)
-    return asks("piped-code", `\`${name}\` takes its orders from what it is given`)
-  const takesOrders =
-    /^(g?make|[gmn]?awk|g?sed|bc|dc|gdb|vim?|nvim|ex|ed|m4|cmake|ninja|just|task|rake|ant|gradle|ansible-playbook|expect)$/
-  if (
-    takesOrders.test(name) &&
-    invocation.args.some(({ process, text }) => process || /^\/dev\/(stdin|fd\/)/.test(text))
-  )
-    return asks("piped-code", `\`${name}\` takes its orders from another command`)
-  const any = (test: RegExp): boolean => texts.some((text) => test.test(Marked.show(text)))
-  switch (name) {
-    case "tar":
-    case "gtar":
-    case "bsdtar":
-      return any(
-        /^(--checkpoint-action|--to-command|--info-script|--new-volume-script|--use-compress-prog|--rsh-command|-I|-F)/
-      )
-        ? found
-        : none
-    case "awk":
-    case "gawk":
-    case "mawk":
-    case "nawk":
-      return AwkProgram.of(texts).runs ? found : none
-    case "sed":
-    case "gsed": {
-      const script = SedScript.of(texts)
-      return script.runs || !script.understood ? found : none
-    }
-    case "rsync":
-      return any(/^(-[a-zA-Z]*e|--rsh|--rsync-path)(=|$)/) && !any(/^(--rsh=)?ssh( -[p46Ci]\s*[\w./~-]*)*$/)
-        ? found
-        : none
-    case "scp":
-    case "sftp":
-    case "ssh":
-      return any(/ProxyCommand|LocalCommand|PermitLocalCommand|KnownHostsCommand|^-S/i) ? found : none
-    case "zip":
-      return any(/^(-TT|--unzip-command)/) ? found : none
-    case "rg":
-    case "ripgrep":
-      return any(/^--(pre|hostname-bin)(=|$)/) ? found : none
-    case "sort":
-      return any(/^--compress-prog/) ? found : none
-    case "split":
-      return any(/^--filter/) ? found : none
-    case "curl":
-      return any(/^(-K|--config)/) ? asks("starts-command", "takes its orders from a file") : none
-    case "wget":
-      return any(/^--(use-askpass|use_askpass)/) ? found : none
-    case "man":
-      return any(/^(-P|--pager|-H|--html)/) ? found : none
-    case "env":
-      return none
-    case "complete":
-    case "compgen":
-      return any(/^-[CF]$/) ? found : none
-    case "mapfile":
-    case "readarray":
-      return any(/^-C/) ? found : none
-    case "enable":
-      return any(/^-f/) ? found : none
-    case "hash":
-      return any(/^-[a-zA-Z]*p/) ? found : none
-    case "bind":
-      return any(/^-x/) ? found : none
-    case "make":
-    case "gmake":
-      return any(/^(--eval|SHELL=|\.SHELLFLAGS)/) ||
-        any(/^(-f|--file=|--makefile=)(-|\/dev\/(stdin|fd\/\d+))$/) ||
-        texts.some((text, at) => /^(-f|--file|--makefile)$/.test(text) && /^(-|\/dev\/.*)$/.test(texts[at + 1] ?? ""))
-        ? found
-        : none
-    case "gdb":
-    case "lldb":
-      return any(/^(-{1,2}(ex|eval-command|iex|x|command|o|one-line|s|source|S)(=|$))/) ? found : none
-    case "ld.so":
-      return found
-    case "tcpdump":
-      return any(/^-z/) ? found : none
-    case "ip":
-      return texts.includes("exec") ? found : none
-    case "entr":
-    case "ncat":
-    case "nc":
-    case "netcat":
-      return any(/^(-e|-c|--exec|--sh-exec|--lua-exec)/) || any(/^-[a-zA-Z]*[ec]$/) ? found : none
-    case "socat":
-      return any(/(EXEC|SYSTEM|SHELL):/i) ? found : none
-    default:
-      break
-  }
-  if (/^ld(-linux.*|-musl.*)?\.so(\.\d+)?$/.test(name)) return found
-  return editors.test(name) &&
-    any(/^(-c|--cmd|\+[!:]|-S|--eval|-e$|-f$|\+.*!)/) &&
-    name !== "less" &&
-    name !== "more" &&
-    !(name === "ed" || name === "nano")
-    ? found
-    : none
-}
-
 export const rules: Rule = (invocation) =>
   invocation.opened.some(({ target }) => target !== null && /^\/dev\/(tcp|udp)\//.test(target))
     ? [...asks("network-redirect", "connects a command to another machine"), ...byName(invocation)]
@@ -289,7 +192,7 @@ export const rules: Rule = (invocation) =>
 
 const byName: Rule = (invocation) => {
   const { name } = invocation
-  const other = starts(invocation)
+  const other = Starts.rules(invocation)
   if (shells.has(name)) return shell(invocation)
   if (name === "eval") return evaluates(invocation)
   if (name === "source" || name === ".") return sources(invocation)

@@ -1,6 +1,7 @@
 /** Databases, git, the cloud's metadata (gateway.md 5.5). */
-import { has, type Invocation, optionsOf, textsOf } from "../shell/Invocation.js"
+import { has, type Invocation, optionsOf, textsOf, valuesOf } from "../shell/Invocation.js"
 import * as Marked from "../shell/Marked.js"
+import { isGitFolder } from "./Environment.js"
 import { asks, type Finding, none, type Rule } from "./Rule.js"
 
 const clients =
@@ -62,7 +63,7 @@ const gitValued = ["C", "c", "git-dir", "work-tree", "namespace", "exec-path", "
 
 /** Settings with which git starts a command. */
 const runsCommand =
-  /^(alias\..*|core\.(pager|editor|sshcommand|hookspath|fsmonitor|gitproxy|askpass|attributesfile|worktree)|sequence\.editor|pager\..*|diff\..*\.(command|textconv)|diff\.external|merge\..*\.driver|filter\..*\.(clean|smudge|process)|credential\..*helper|credential\.helper|gpg\.(.*\.)?program|protocol\.ext\.allow|uploadpack\..*|remote\..*\.(uploadpack|receivepack|vcs|proxy)|http\.proxy|include\.path|includeif\..*|init\.templatedir|interactive\.difffilter|browser\..*|man\..*|web\.browser|difftool\..*|mergetool\..*|sendemail\..*|trailer\..*|submodule\..*\.update|ssh\.variant)$/i
+  /^(alias\..*|core\.(pager|editor|sshcommand|alternaterefscommand|hookspath|fsmonitor|gitproxy|askpass|attributesfile|worktree)|sequence\.editor|pager\..*|diff\..*\.(command|textconv)|diff\.external|merge\..*\.driver|filter\..*\.(clean|smudge|process)|credential\..*helper|credential\.helper|gpg\.(.*\.)?program|protocol\.(ext\.)?allow|uploadpack\..*|remote\..*\.(uploadpack|receivepack|vcs|proxy)|http\.proxy|include\.path|includeif\..*|init\.templatedir|interactive\.difffilter|browser\..*|man\..*|web\.browser|difftool\..*|mergetool\..*|sendemail\..*|trailer\..*|submodule\..*\.update|ssh\.variant|url\.ext::.*)$/i
 
 const harmlessPager = /^(cat|less( -[A-Za-z]+)?|more|false|true|)$/
 
@@ -78,8 +79,11 @@ const subValued: { readonly [sub: string]: ReadonlyArray<string> } = {
   clean: ["e", "exclude"],
   branch: ["u", "set-upstream-to", "contains", "merged"],
   checkout: ["b", "B"],
-  switch: ["c", "C"]
+  switch: ["c", "C"],
+  rebase: ["s", "X", "onto"]
 }
+
+const greps = ["e", "f", "A", "B", "C", "m"]
 
 const gitSub = (sub: string, args: ReadonlyArray<string>): ReadonlyArray<Finding> => {
   const options = optionsOf(args, subValued[sub] ?? ["m", "message", "F"])
@@ -89,8 +93,7 @@ const gitSub = (sub: string, args: ReadonlyArray<string>): ReadonlyArray<Finding
         ? asks("git", "throws away what is not committed")
         : none
     case "push":
-      if (args.some((arg) => /^--(receive-pack|exec)/.test(arg)))
-        return asks("starts-command", "git is told to start a command")
+      if (has(options, "receive-pack", "exec")) return asks("starts-command", "git is told to start a command")
       if (has(options, "f", "force", "force-with-lease", "mirror", "delete", "d", "prune"))
         return asks("git", "overwrites or deletes what others have")
       return options.operands.some((operand) => operand.startsWith("+") || operand.startsWith(":"))
@@ -148,10 +151,12 @@ const gitSub = (sub: string, args: ReadonlyArray<string>): ReadonlyArray<Finding
         operands[0] === "list"
       )
         return none
+      if (has(options, "rename-section") || operands[0] === "rename-section")
+        return asks("starts-command", "settings by another name may start a command")
       return value === "" ? none : configured(`${name}=${value}`)
     }
     case "archive":
-      return args.some((arg) => /^--exec/.test(arg)) ? asks("starts-command", "git is told to start a command") : none
+      return has(options, "exec") ? asks("starts-command", "git is told to start a command") : none
     case "send-email":
       return args.some((arg) => /^--(?:[a-z]+-cmd|smtp-server=?[./~]|smtp-server$)/.test(arg))
         ? asks("starts-command", "git is told to start a command")
@@ -162,42 +167,34 @@ const gitSub = (sub: string, args: ReadonlyArray<string>): ReadonlyArray<Finding
         : none
     case "bisect":
       return options.operands[0] === "run" ? asks("starts-command", "git is told to start a command") : none
+    case "merge-index":
+      return asks("starts-command", "git is told to start a command")
+    case "maintenance":
+      return /^(start|register)$/.test(options.operands[0] ?? "")
+        ? asks("system", "lets the system run something later")
+        : none
     case "submodule":
       return options.operands[0] === "foreach" ? asks("starts-command", "git is told to start a command") : none
     case "rebase":
-      return args.some((arg) => /^(-x|--exec)/.test(arg))
-        ? asks("starts-command", "git is told to start a command")
-        : none
+      return has(options, "x", "exec") ? asks("starts-command", "git is told to start a command") : none
     case "difftool":
     case "mergetool":
-      return args.some((arg) => /^(-x|--extcmd)/.test(arg))
-        ? asks("starts-command", "git is told to start a command")
-        : none
+      return has(options, "x", "extcmd") ? asks("starts-command", "git is told to start a command") : none
     case "init":
     case "clone":
     case "fetch":
     case "pull":
     case "ls-remote": {
-      const settings = args.flatMap((arg, index) =>
-        /^(-c|--config)$/.test(arg)
-          ? configured(args[index + 1] ?? "")
-          : arg.startsWith("--config=")
-            ? configured(arg.slice(9))
-            : []
-      )
+      const given = optionsOf(args, ["c", "config", "o", "b", "origin", "branch", "depth", "j", "jobs", "reference"])
+      const settings = valuesOf(given, "c", "config").flatMap(configured)
       if (settings.length > 0) return settings
-      const runs =
-        args.some((arg) => /^--template(=|$)/.test(arg)) ||
-        args.some((arg) =>
-          /^(-u|--upload-pack|--receive-pack)/.test(arg) && !(sub === "pull" || sub === "fetch")
-            ? true
-            : /^--(upload-pack|receive-pack)/.test(arg)
-        ) ||
-        args.some((arg) => /^ext::/.test(arg))
-      return runs ? asks("starts-command", "git is told to start a command") : none
+      return has(given, "template", "upload-pack", "receive-pack", "exec") ||
+        (has(given, "u") && !(sub === "pull" || sub === "fetch"))
+        ? asks("starts-command", "git is told to start a command")
+        : none
     }
     case "grep":
-      return args.some((arg) => /^(-O|--open-files-in-pager)./.test(arg))
+      return has(optionsOf(args, [...greps, "O"]), "O", "open-files-in-pager")
         ? asks("starts-command", "git is told to start a command")
         : none
     default:
@@ -205,8 +202,6 @@ const gitSub = (sub: string, args: ReadonlyArray<string>): ReadonlyArray<Finding
   }
 }
 
-/** What is called so is guarded against the agent's writing. */
-const isGitFolder = (folder: string): boolean => /(^|\/)\.git\/*$/.test(folder)
 const isInGitFolder = (folder: string): boolean => /(^|\/)\.git(\/|$)/i.test(folder)
 
 /** What git takes out of a commit would be put among its own settings and hooks. */
@@ -241,6 +236,8 @@ export const git: Rule = (invocation) => {
   if (trees.length > 0) found.push(...intoGitFolder(invocation, [...trees, ...starts]))
   const sub = texts[at] ?? ""
   if (Marked.hasUnknown(sub)) return [...found, ...asks("git", "does something that is not known before it runs")]
+  if (!/^(commit|log|grep|tag|notes|show)$/.test(sub) && texts.some((text) => /(?:^|=)ext::/.test(text)))
+    found.push(...asks("starts-command", "`ext::` makes git start a command"))
   const repository = elsewhere ? asks("starts-command", "git is told to use settings that may start a command") : none
   return [...found, ...gitSub(sub, texts.slice(at + 1)), ...repository]
 }
@@ -257,48 +254,6 @@ export const cloud: Rule = (invocation) =>
   )
     ? asks("cloud-metadata", "reads the keys that a cloud gives to its machines")
     : none
-
-/** Variables that make programs run or load something else. */
-const startsCode =
-  /^(LD_PRELOAD|LD_LIBRARY_PATH|LD_AUDIT|DYLD_\w+|BASH_ENV|ENV|PROMPT_COMMAND|PS4|SHELLOPTS|BASHOPTS|PYTHONSTARTUP|PYTHONPATH|PYTHONHOME|PYTHONINSPECT|PERL5OPT|PERL5LIB|PERL5DB|RUBYOPT|RUBYLIB|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|GIT_SSH|GIT_SSH_COMMAND|GIT_EXTERNAL_DIFF|GIT_PROXY_COMMAND|GIT_ASKPASS|SSH_ASKPASS|GIT_CONFIG\w*|GIT_EXEC_PATH|GIT_TEMPLATE_DIR|LESSOPEN|LESSCLOSE|BROWSER|GCONV_PATH|NODE_PATH|npm_config_\w*script\w*|BASH_FUNC_\w+%?%?)$/
-/** Where programs look for their own settings: git, shells and editors start what stands there. */
-const settingsHome = /^(?:HOME|XDG_CONFIG_HOME|ZDOTDIR|VIMINIT)$/
-const startsProgram =
-  /^(PAGER|GIT_PAGER|MANPAGER|EDITOR|VISUAL|GIT_EDITOR|GIT_SEQUENCE_EDITOR|SYSTEMD_PAGER|FCEDIT|SUDO_EDITOR|SHELL)$/
-const knownPrograms =
-  /^(cat|less|more|vim?|nvim|nano|emacs|true|false|:|code( --wait| -w)?|\/bin\/(ba)?sh|\/usr\/bin\/(vim?|nano|less)|bat|delta|most|)$/
-const harmlessPath = /^(PYTHONPATH|NODE_PATH|LD_LIBRARY_PATH|PERL5LIB|RUBYLIB)$/
-
-export const environment: Rule = (invocation) => {
-  const declared = /^(export|declare|typeset|local|readonly)$/.test(invocation.name)
-    ? textsOf(invocation).flatMap((text) => {
-        const [, name, value] = /^([A-Za-z_]\w*)\+?=([^]*)$/.exec(text) ?? []
-        return name === undefined ? [] : [{ name, value: value ?? "" }]
-      })
-    : []
-  return [...invocation.assignments, ...declared].flatMap(({ name, value }) => {
-    const text = Marked.show(value)
-    if (name === "NODE_OPTIONS")
-      return /(^|\s)(--?(r|require|import|loader|experimental-loader|inspect\S*)|-r)/.test(text)
-        ? asks("environment", "makes node load other code")
-        : none
-    if (harmlessPath.test(name) && !/^\/(tmp|var\/tmp|dev\/shm)|^https?:/.test(text)) return none
-    if (name === "GIT_DIR" || name === "GIT_COMMON_DIR")
-      return isGitFolder(text)
-        ? none
-        : asks("environment", `\`${name}\` makes git use settings that may start a command`)
-    if (/^GIT_TRACE/.test(name) && /[/\ue000-\uf8ff]/.test(value))
-      return asks("environment", `\`${name}\` makes git write into a file`)
-    if (settingsHome.test(name))
-      return Marked.hasUnknown(value)
-        ? none
-        : asks("environment", `\`${name}\` makes programs read other settings, which may start a command`)
-    if (startsCode.test(name)) return asks("environment", `\`${name}\` makes programs run other code`)
-    return startsProgram.test(name) && !knownPrograms.test(text) && !Marked.hasUnknown(value)
-      ? asks("environment", `\`${name}\` makes programs start another`)
-      : none
-  })
-}
 
 /** Was a command's substitution made by a decoder? Then its text is hidden on purpose. */
 export const hides = (invocation: Invocation): boolean => {
