@@ -7,7 +7,6 @@
 import { Cause, Clock, Deferred, Effect, Exit, Option, Queue } from "effect"
 import * as Field from "../../fibers/Field.js"
 import * as Turn from "../../fibers/Turn.js"
-import type { Steer } from "../../services/agent/Agent.js"
 import type { ToolCallStore } from "../../services/agent/ToolCallStore.js"
 import type { Spending } from "../../services/agent/Spending.js"
 import type { NothingToAnswer } from "../../services/approval/Approval.js"
@@ -18,7 +17,7 @@ import type { InboundEvent } from "../../services/conversation/InboundEvent.js"
 import * as SlashCommand from "../../services/conversation/SlashCommand.js"
 import type { Delivery } from "../../services/delivery/Delivery.js"
 import * as Notice from "../../services/delivery/Notice.js"
-import type { NoticeText, Notifier } from "../../services/delivery/Notifier.js"
+import type { Notifier } from "../../services/delivery/Notifier.js"
 import type { Activity } from "../../services/operation/Activity.js"
 import type { Drain } from "../../services/operation/Drain.js"
 import type { Ids } from "../../services/operation/Ids.js"
@@ -29,52 +28,16 @@ import type { SessionKey } from "../../services/session/SessionKey.js"
 import type { Processes } from "../../services/shell/Process.js"
 import type { Database } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
-import * as AdmissionTurn from "./AdmissionTurn.js"
 import * as Correspondence from "./Correspondence.js"
 import * as Renewal from "./Renewal.js"
-import * as LongTurn from "../../services/conversation/LongTurn.js"
 import type { Progress } from "../operation/Progress.js"
 import * as LongTurnWatch from "./LongTurnWatch.js"
+import type { Mail, Resume } from "./Mail.js"
+import * as RunningTurn from "./RunningTurn.js"
 import * as TurnOpening from "./TurnOpening.js"
 import * as TypedCommands from "./TypedCommands.js"
-import type { Beginning, InterruptCause, TurnRun } from "./TurnRun.js"
-
-export type Mail =
-  /** `recovered`: an earlier process accepted it; it waits its turn and interrupts nobody. */
-  | { readonly _tag: "Event"; readonly entry: InboxEntry; readonly recovered: boolean }
-  /** Not stored yet; `stored` hears when it is, or why it is not, and null when it was there already. */
-  | {
-      readonly _tag: "Arrived"
-      readonly message: InboxMessage
-      readonly stored: Deferred.Deferred<InboxEntry | null, StateError>
-    }
-  | { readonly _tag: "Resume"; readonly turn: Turn.Turn; readonly entry: InboxEntry }
-  | { readonly _tag: "Ended"; readonly turnId: string }
-  | { readonly _tag: "Stop"; readonly stopped: Deferred.Deferred<boolean> }
-  /** The gateway ends, and what only waits for a person goes on after that. */
-  | { readonly _tag: "Park" }
-  | { readonly _tag: "Shutdown"; readonly done: Deferred.Deferred<void> }
-  /** For the chat of the running turn. */
-  | { readonly _tag: "Tell"; readonly notice: NoticeText }
-  /** A pause was lifted: what was held begins. */
-  | { readonly _tag: "Unpaused" }
-  | { readonly _tag: "Sweep"; readonly now: number }
-
-interface Running {
-  readonly turnId: Turn.TurnId
-  readonly sessionId: string
-  readonly entry: InboxEntry
-  readonly fiber: Turn.TurnFiber<void>
-  readonly startedAt: number
-  /** Texts sent for this turn that its agent has not taken yet. */
-  readonly steering: Array<InboxEntry>
-  readonly cause: { value: InterruptCause }
-  stopping: boolean
-  /** What its chat was told of how long it takes. */
-  said: LongTurn.Said
-  /** Its last words are on their way: what comes now is for after it. */
-  spoken: boolean
-}
+import type { Beginning, TurnRun } from "./TurnRun.js"
+import * as WaitingLine from "./WaitingLine.js"
 
 export interface ActorServices extends TypedCommands.Services {
   readonly ids: typeof Ids.Service
@@ -112,76 +75,31 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
   Effect.gen(function* () {
     const { inbox, sessions, activity } = services
     const mailbox = yield* Queue.unbounded<Mail>()
-    const pending: Array<InboxEntry> = []
-    /** Of those, what `/queue` put there: it lets others go first. */
-    const yielding = new WeakSet<InboxEntry>()
+    const waiting = WaitingLine.make()
     /** What came while a turn's last words were being delivered; handled when it has ended. */
     const deferred: Array<InboxEntry> = []
     /** Turns of an earlier process that a pause keeps from going on. */
-    const held: Array<Extract<Mail, { readonly _tag: "Resume" }>> = []
-    let running: Running | null = null
+    const held: Array<Resume> = []
+    let running: RunningTurn.RunningTurn | null = null
     let lastActive = yield* Clock.currentTimeMillis
     let shutdown: Deferred.Deferred<void> | null = null
     let retired = false
     let handling = false
 
-    /** Waits behind what came earlier and before what `/queue` put there; answers its place. */
-    const waitInOrder = (entry: InboxEntry): number => {
-      const earlier = pending.findLastIndex((other) => !yielding.has(other) && other.sequence < entry.sequence)
-      pending.splice(earlier + 1, 0, entry)
-      return earlier + 2
-    }
-
     const { acknowledge, hint, lastWord, reply, settle, tell, tellOf } = yield* Correspondence.make(key, services)
 
-    /** Steering texts that the agent takes with a tool result, settled in the transaction that stores it. */
-    const takeSteer = (steering: Array<InboxEntry>): Effect.Effect<Steer | null> =>
-      Effect.gen(function* () {
-        const taken = steering.splice(0)
-        if (taken.length === 0) return null
-        actor.occupied -= taken.length
-        yield* Effect.forEach(taken, (entry) => lastWord(entry, "steered", ""), { discard: true })
-        return {
-          text: Notice.steered(taken.map((entry) => ({ text: entry.event.text, source: entry.event.source }))),
-          taken: Effect.forEach(taken, (entry) => inbox.settle(entry.id, "steered", null), { discard: true })
-        }
-      })
+    const steered = (entries: ReadonlyArray<InboxEntry>) => {
+      actor.occupied -= entries.length
+      return Effect.forEach(entries, (entry) => lastWord(entry, "steered", ""), { discard: true })
+    }
 
     const start = Effect.fnUntraced(function* (
       entry: InboxEntry,
-      { close, session, turn }: Omit<TurnOpening.Opened, "_tag">,
+      opened: Omit<TurnOpening.Opened, "_tag">,
       beginning: Beginning
     ) {
-      const startedAt = yield* Clock.currentTimeMillis
-      const steering: Array<InboxEntry> = []
-      const cause: { value: InterruptCause } = { value: "message" }
-      const body = services.turnRun.run({
-        entry,
-        session,
-        beginning,
-        takeSteer: takeSteer(steering),
-        interruptCause: Effect.sync(() => cause.value),
-        spoken: Effect.sync(() => {
-          if (running?.turnId === turn.id) running.spoken = true
-        })
-      })
-      const fiber = yield* Turn.forkCertain(services.scope)(
-        Turn.cleared(AdmissionTurn.enter(turn)(body)).pipe(
-          Effect.ensuring(Effect.zipRight(close, Queue.offer(mailbox, { _tag: "Ended", turnId: turn.id })))
-        )
-      )
-      running = {
-        turnId: turn.id,
-        sessionId: session.id,
-        entry,
-        fiber,
-        startedAt,
-        steering,
-        cause,
-        stopping: false,
-        said: LongTurn.nothingSaid,
-        spoken: false
-      }
+      const ended = Queue.offer(mailbox, { _tag: "Ended", turnId: opened.turn.id })
+      running = yield* RunningTurn.start(services, { entry, opened, beginning, steered, ended })
     })
 
     const begin = (entry: InboxEntry): Effect.Effect<void, StateError> =>
@@ -200,7 +118,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
             return
           case "Refused": {
             // Of those that wait for a session that does not go on, the last is answered for all.
-            if (opening.because === "limited" || pending.length === 0) yield* tell(entry, opening.notice)
+            if (opening.because === "limited" || waiting.length() === 0) yield* tell(entry, opening.notice)
             return yield* settle(entry, "dropped", opening.because, opening.notice.text)
           }
         }
@@ -209,7 +127,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
     const isEmpty = (): boolean => Option.getOrElse(mailbox.unsafeSize(), () => 0) <= 0
 
     const isAtRest = (): boolean =>
-      running === null && shutdown === null && pending.length + held.length + deferred.length === 0
+      running === null && shutdown === null && waiting.length() + held.length + deferred.length === 0
 
     const storeAlone = (message: InboxMessage) =>
       Effect.map(inbox.accept(message.key, message.event, message.arrival), (entry) =>
@@ -258,7 +176,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
     /** Begins what waits first; an event whose beginning fails is answered by the next start. */
     const next: Effect.Effect<void> = Effect.flatMap(services.pause.current, (paused) => {
       if (running !== null || shutdown !== null || paused !== null || held.length > 0) return Effect.void
-      const entry = pending.shift()
+      const entry = waiting.shift()
       if (entry === undefined) return Effect.void
       actor.occupied -= 1
       return begin(entry).pipe(
@@ -271,13 +189,6 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         Effect.zipRight(Effect.suspend(() => (running === null ? next : Effect.void)))
       )
     })
-
-    const interrupt = (run: Running): Effect.Effect<void> =>
-      Effect.suspend(() => {
-        if (run.stopping) return Effect.void
-        run.stopping = true
-        return Turn.interruptSoon(run.fiber)
-      })
 
     const drop = (entries: ReadonlyArray<InboxEntry>) =>
       Effect.forEach(
@@ -300,10 +211,10 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
     /** Ends the running turn and what works behind the conversation, and forgets what waits. */
     const stop: Effect.Effect<TypedCommands.Stopped, StateError> = Effect.suspend(() => {
       const run = running
-      if (run !== null) run.cause.value = "stop"
-      const waiting = [...(run?.steering.splice(0) ?? []), ...pending.splice(0), ...deferred.splice(0)]
+      if (run !== null) run.cause = "stop"
+      const unanswered = [...(run?.steering.splice(0) ?? []), ...waiting.clear(), ...deferred.splice(0)]
       const kept = held.splice(0)
-      return drop(waiting).pipe(
+      return drop(unanswered).pipe(
         Effect.zipRight(
           Effect.forEach(
             kept,
@@ -312,7 +223,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
             { discard: true }
           )
         ),
-        Effect.zipRight(run === null ? Effect.void : interrupt(run)),
+        Effect.zipRight(run === null ? Effect.void : RunningTurn.interrupt(run)),
         Effect.zipRight(
           Effect.all([services.delegation.stopBehind(key), services.processes.endAll(key), typed.endAll])
         ),
@@ -323,13 +234,13 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
       )
     })
 
-    const hasDelegates = (run: Running) =>
+    const hasDelegates = (run: RunningTurn.RunningTurn) =>
       Effect.map(services.delegation.running, (delegates) =>
         // Those in the background work on whatever becomes of the turn.
         delegates.some((delegate) => delegate.parentTurnId === run.turnId && !delegate.background)
       )
 
-    const whileRunning = (entry: InboxEntry, run: Running, mode: BusyMode): Effect.Effect<void> =>
+    const whileRunning = (entry: InboxEntry, run: RunningTurn.RunningTurn, mode: BusyMode): Effect.Effect<void> =>
       Effect.gen(function* () {
         const pureText = entry.event.media.length === 0
         const decision = BusyPolicy.decide({
@@ -345,13 +256,13 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
             return yield* acknowledge(entry, Notice.busySteered())
           }
           case "Interrupt": {
-            waitInOrder(entry)
-            yield* interrupt(run)
+            waiting.insert(entry)
+            yield* RunningTurn.interrupt(run)
             yield* acknowledge(entry, Notice.busyInterrupting())
             return yield* hint(entry, "busy", Notice.busyTip())
           }
           case "Queue": {
-            const position = run.stopping && mode === "interrupt" ? waitInOrder(entry) : pending.push(entry)
+            const position = run.stopping && mode === "interrupt" ? waiting.insert(entry) : waiting.push(entry)
             const notice =
               decision.because === "subagents"
                 ? Notice.busySubagents({ position })
@@ -368,7 +279,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         const run = running
         // A pause lets what runs go on: nothing comes after it that would have to wait for the interrupted work.
         if (run !== null) return whileRunning(entry, run, paused !== null && mode === "interrupt" ? "queue" : mode)
-        pending.push(entry)
+        waiting.push(entry)
         return paused === null ? next : acknowledge(entry, Notice.pauseHeld(paused))
       })
 
@@ -389,11 +300,8 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
 
     const typed = TypedCommands.make(key, services, {
       running: () => running,
-      waiting: () => pending.length + (running?.steering.length ?? 0),
-      wait: (entry) => {
-        yielding.add(entry)
-        return pending.push(entry)
-      },
+      waiting: () => waiting.length() + (running?.steering.length ?? 0),
+      wait: waiting.pushYielding,
       message,
       again: (entry, recovered) => onEvent(entry, recovered),
       stop: Effect.suspend(() => stop),
@@ -408,8 +316,8 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         // What nobody said is no command, answers no question and neither interrupts nor steers (gateway.md 3.4).
         if (entry.event.internal !== null) {
           // Behind whatever is deferred already.
-          const waiting = running?.spoken === true ? deferred : pending
-          waiting.push(entry)
+          if (running?.spoken === true) deferred.push(entry)
+          else waiting.push(entry)
           return yield* next
         }
         const parsed = SlashCommand.parse(entry.event.text)
@@ -425,12 +333,12 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
           case "NotACommand":
             if (running !== null && !recovered && (yield* typed.answersQuestion(entry))) return
             if (running !== null && !recovered && (yield* typed.clarifies(entry))) return
-            if (recovered && running !== null) return void pending.push(entry)
+            if (recovered && running !== null) return void waiting.push(entry)
             return yield* message(entry, yield* services.busyModes.of(key))
         }
       })
 
-    const onResume = ({ turn, entry }: Extract<Mail, { readonly _tag: "Resume" }>) =>
+    const onResume = ({ turn, entry }: Resume) =>
       Effect.gen(function* () {
         const session = yield* sessionOfTurn(turn, entry)
         const opened = yield* Effect.either(services.drain.open("turn", key))
@@ -443,7 +351,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
       if (run === null || run.turnId !== turnId) return
       running = null
       // A steering text that came too late becomes a turn of its own, answered at its own message (gateway.md 1.10).
-      if (run.cause.value !== "shutdown") run.steering.splice(0).forEach(waitInOrder)
+      if (run.cause !== "shutdown") run.steering.splice(0).forEach(waiting.insert)
       if (shutdown !== null) yield* Deferred.succeed(shutdown, undefined)
       yield* next
       for (const entry of deferred.splice(0)) yield* onEvent(entry, true)
@@ -456,13 +364,13 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
       const calls = yield* services.calls.ofTurn(run.turnId)
       const waits = calls.some(({ state }) => state === "waiting") && calls.every(({ state }) => state !== "started")
       if (!waits || run.stopping) return
-      run.cause.value = "shutdown"
-      yield* interrupt(run)
+      run.cause = "shutdown"
+      yield* RunningTurn.interrupt(run)
     })
 
-    const attend = (run: Running, now: number) =>
+    const attend = (run: RunningTurn.RunningTurn, now: number) =>
       Effect.flatMap(LongTurnWatch.look({ ...services, tellOf }, key, run, now), (over) =>
-        over ? interrupt(run) : Effect.void
+        over ? RunningTurn.interrupt(run) : Effect.void
       )
 
     const handle = (mail: Mail): Effect.Effect<void, StateError | NothingToAnswer> => {
@@ -491,8 +399,8 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
             const run = running
             if (run === null) return Deferred.succeed(mail.done, undefined)
             // What somebody has ended already is not gone on with.
-            if (!run.stopping) run.cause.value = "shutdown"
-            return interrupt(run)
+            if (!run.stopping) run.cause = "shutdown"
+            return RunningTurn.interrupt(run)
           })
         case "Sweep":
           if (running !== null) return attend(running, mail.now)
@@ -531,7 +439,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         phase: running === null ? "idle" : running.stopping ? "stopping" : "running",
         turnId: running?.turnId ?? null,
         startedAt: running?.startedAt ?? null,
-        queued: pending.length + held.length + deferred.length + (running?.steering.length ?? 0)
+        queued: waiting.length() + held.length + deferred.length + (running?.steering.length ?? 0)
       }),
       beginsAtOnce: (event) =>
         !handling &&

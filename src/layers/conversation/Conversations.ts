@@ -38,6 +38,7 @@ import { Database } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
 import * as Progress from "../operation/Progress.js"
 import * as Actor from "./Actor.js"
+import type { Mail } from "./Mail.js"
 import * as Commands from "./Commands.js"
 import * as QuickCommands from "./QuickCommands.js"
 import * as SessionCommands from "./SessionCommands.js"
@@ -102,7 +103,7 @@ const make = Effect.gen(function* () {
       )
     })
 
-  const post = (key: SessionKey, mail: Actor.Mail) =>
+  const post = (key: SessionKey, mail: Mail) =>
     Effect.flatMap(actorOf(key), (actor) => Queue.offer(actor.mailbox, mail))
 
   const existing = (key: string) => actors.get(key)
