@@ -6,8 +6,9 @@ import * as ErrorBody from "../ErrorBody.js"
 import { finishReason } from "../FinishReason.js"
 import { malformed, type Trouble } from "../Trouble.js"
 import { ServerSentEvents, type ServerSentEvent } from "../ServerSentEvents.js"
+import { OpeningThoughts } from "./OpeningThoughts.js"
 import { type AssembledCall, ToolCallAssembler } from "./ToolCallAssembler.js"
-import { decodeAnswer, type Delta, spokenIn, usageOf } from "./Wire.js"
+import { decodeAnswer, type Delta, type Spoken, spokenIn, usageOf } from "./Wire.js"
 
 const sample = (text: string): string => JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}…` : text)
 
@@ -17,6 +18,7 @@ const parse = (text: string): Either.Either<unknown, string> =>
 export class Reading {
   private readonly events = new ServerSentEvents()
   private readonly calls = new ToolCallAssembler()
+  private readonly thoughts = new OpeningThoughts()
   /** The pieces of a whole document; null for a stream of events. */
   private document: { readonly decoder: TextDecoder; readonly pieces: Array<string> } | null = null
   private began = false
@@ -70,6 +72,7 @@ export class Reading {
       this.data(this.document.pieces.join(""), false, parts)
       this.done = this.trouble === null
     }
+    this.tell(this.thoughts.end(), parts)
     if (this.trouble === null && !this.heard) this.trouble = malformed("the answer ended before anything was said")
     return parts
   }
@@ -91,8 +94,10 @@ export class Reading {
 
   private event(event: ServerSentEvent, parts: Array<ModelPart>): void {
     if (this.done || this.trouble !== null) return
-    if (event.data.trim() === "[DONE]") this.done = true
-    else this.data(event.data, event.event === "error", parts)
+    if (event.data.trim() === "[DONE]") {
+      this.tell(this.thoughts.end(), parts)
+      this.done = true
+    } else this.data(event.data, event.event === "error", parts)
   }
 
   private data(text: string, isError: boolean, parts: Array<ModelPart>): void {
@@ -126,10 +131,15 @@ export class Reading {
       this.finish = choice.finish_reason
   }
 
-  private say(delta: Delta, parts: Array<ModelPart>): void {
-    const { reasoning, text } = spokenIn(delta)
+  private tell({ reasoning, text }: Spoken, parts: Array<ModelPart>): void {
     if (reasoning !== "") parts.push({ _tag: "Reasoning", delta: reasoning })
     if (text !== "") parts.push({ _tag: "Text", delta: text })
+  }
+
+  private say(delta: Delta, parts: Array<ModelPart>): void {
+    const { reasoning, text } = spokenIn(delta)
+    this.tell({ text: "", reasoning }, parts)
+    this.tell(this.thoughts.feed(text), parts)
     if (delta.tool_calls !== undefined && delta.tool_calls !== null)
       for (const call of delta.tool_calls) this.calls.add(call)
   }

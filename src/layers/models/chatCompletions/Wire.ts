@@ -76,7 +76,7 @@ const Piece = Schema.Struct({
 })
 const decodePiece = Schema.decodeUnknownOption(Piece)
 
-interface Spoken {
+export interface Spoken {
   readonly text: string
   readonly reasoning: string
 }

@@ -44,6 +44,33 @@ describe("chat completions over HTTP", () => {
     }).pipe(Effect.provide(edges))
   )
 
+  const thoughts: ReadonlyArray<{
+    readonly name: string
+    readonly said: string
+    readonly text: string
+    readonly reasoning: string
+  }> = [
+    { name: "a block that opens the answer", said: "<think>plan</think>\n\nHello", text: "Hello", reasoning: "plan" },
+    { name: "one after space, in capitals", said: "\n <THINK>\nplan\n</Think>Hi", text: "Hi", reasoning: "\nplan\n" },
+    { name: "two of them", said: "<thinking>a</thinking>\n<think>b</think>\nHi", text: "Hi", reasoning: "ab" },
+    { name: "one that never ends", said: "<think>a <b </thin", text: "", reasoning: "a <b </thin" },
+    { name: "nothing else", said: "<think>plan</think>\n", text: "", reasoning: "plan" },
+    { name: "letters that grow in lower case", said: "<think>İİİİİİİİ</think>Hi", text: "Hi", reasoning: "İİİİİİİİ" },
+    { name: "none: a tag further on", said: "Use <think>x</think>", text: "Use <think>x</think>", reasoning: "" },
+    { name: "none: another tag", said: " <thinker>x", text: " <thinker>x", reasoning: "" },
+    { name: "none: the beginning of a tag", said: "<thin", text: "<thin", reasoning: "" }
+  ]
+  for (const { name, reasoning, said, text } of thoughts)
+    it.scoped(`takes thoughts that a server left in the text for thoughts: ${name}`, () =>
+      Effect.gen(function* () {
+        for (const reply of [Server.says(said), Server.streams([said]), Server.streams([...said])]) {
+          const parts = yield* answered(reply)
+          assert.strictEqual(textOf(parts), text)
+          assert.strictEqual(reasoningOf(parts), reasoning)
+        }
+      }).pipe(Effect.provide(edges))
+    )
+
   it.scoped("sends the transcript, the tools and the key where they belong", () =>
     Effect.gen(function* () {
       const server = yield* Server.make([Server.says("fine")])
