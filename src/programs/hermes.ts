@@ -2,7 +2,7 @@
 import * as Command from "@effect/cli/Command"
 import * as CliConfig from "@effect/cli/CliConfig"
 import * as CommandDescriptor from "@effect/cli/CommandDescriptor"
-import { isValidationError, type ValidationError } from "@effect/cli/ValidationError"
+import { isValidationError } from "@effect/cli/ValidationError"
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodePath from "@effect/platform-node/NodePath"
 import * as NodeTerminal from "@effect/platform-node/NodeTerminal"
@@ -11,9 +11,10 @@ import process from "node:process"
 import * as AmbientEnvironment from "../fibers/AmbientEnvironment.js"
 import * as StderrLog from "../layers/terminal/StderrLog.js"
 import { version } from "../services/operation/Version.js"
-import { type Ending, endingOf, errorDocument, usage, wordsOf as wordsOfError } from "./commands/failure.js"
+import { type Ending, endingOf, errorDocument, usage } from "./commands/failure.js"
 import { commands } from "./commands.js"
 import * as Help from "./commands/help.js"
+import * as Misuse from "./commands/misuse.js"
 import { plain, say, uncoloured } from "./commands/output.js"
 import { globalsOf, homeOf, Invocation } from "./commands/invocation.js"
 
@@ -22,13 +23,10 @@ type Loaded = Awaited<ReturnType<(typeof commands)[Name]>>
 
 const isName = (word: string | undefined): word is Name => word !== undefined && Object.hasOwn(commands, word)
 
-/** The words of a call, without its options. */
-const wordsOf = (args: ReadonlyArray<string>): ReadonlyArray<string> => args.filter((word) => !word.startsWith("-"))
-
 /** The command that the arguments name; all of them when they name none. */
 const load = (args: ReadonlyArray<string>): Effect.Effect<readonly [Loaded["command"], ...Array<Loaded["command"]>]> =>
   Effect.promise(async () => {
-    const [word] = wordsOf(args)
+    const [word] = Misuse.wordsIn(args)
     const names = Object.keys(commands).filter(isName)
     const chosen = isName(word) && !args.some((argument) => argument.startsWith("--completions")) ? [word] : names
     const [first, ...rest] = await Promise.all(chosen.map((name) => commands[name]()))
@@ -71,19 +69,6 @@ const withPlainConsole = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<
     return Effect.withConsole(self, { ...console, log, error: () => Effect.void })
   })
 
-/** What is wrong with the arguments, and where it is said how they are meant. */
-const misused = (args: ReadonlyArray<string>, places: ReadonlyArray<Help.Place>, error: ValidationError) => {
-  const words = wordsOf(args)
-  const place = Help.find(places, words)
-  const path = place?.path ?? []
-  const [word = args[0] ?? ""] = words.slice(path.length)
-  const what =
-    error._tag === "CommandMismatch"
-      ? `there is no ${word.startsWith("-") ? "option" : "command"} \`${["hermes", ...path, word].join(" ")}\``
-      : wordsOfError(error)
-  return usage(`${what}; \`${["hermes", ...path, "--help"].join(" ")}\` shows what there is`)
-}
-
 const run = (args: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const environment = yield* AmbientEnvironment.AmbientEnvironment
@@ -98,12 +83,12 @@ const run = (args: ReadonlyArray<string>) =>
     const loaded = yield* load(rest)
     const places = placesOf(loaded)
     if (rest.length === 0 || asksForHelp(rest)) {
-      const place = Help.find(places, wordsOf(rest))
+      const place = Help.find(places, Misuse.wordsIn(rest))
       return yield* say(place === null ? Help.overview(places) : Help.of(place))
     }
     const hermes = Command.make("hermes").pipe(Command.withSubcommands(loaded))
     yield* Command.run(hermes, { name: "hermes", version })(["node", "hermes", ...completed(rest)]).pipe(
-      Effect.catchIf(isValidationError, (error) => misused(rest, places, error)),
+      Effect.catchIf(isValidationError, (error) => Misuse.of(rest, places, error)),
       Effect.provide(
         Layer.mergeAll(
           NodeFileSystem.layer,

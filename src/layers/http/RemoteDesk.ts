@@ -1,6 +1,7 @@
 import type { HttpClient } from "@effect/platform/HttpClient"
 import { Effect, Layer } from "effect"
 import { Desk, type DeskError, GatewayUnreachable, Refused } from "../../services/operation/Desk.js"
+import * as Misfit from "../../services/operation/Misfit.js"
 import * as Client from "./Client.js"
 
 /** A send may take its platform's time. */
@@ -14,7 +15,7 @@ export const deskError =
   (error: Failure): DeskError =>
     error._tag === "ApiError" && error.code !== Client.notTheGateway
       ? new Refused({ code: error.code, text: error.message })
-      : new GatewayUnreachable({ url, detail: error.message })
+      : new GatewayUnreachable({ url, detail: error._tag === "ParseError" ? Misfit.text(error) : error.message })
 
 /** The desk of a home whose gateway runs: every call is a request to its API, with the home's key. */
 export const layer = (options: Client.Options): Layer.Layer<Desk, never, HttpClient> =>

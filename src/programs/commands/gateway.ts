@@ -1,6 +1,6 @@
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
-import { Effect, Option } from "effect"
+import { Effect, Option, Schema } from "effect"
 import process from "node:process"
 import { fileURLToPath } from "node:url"
 import * as StderrLog from "../../layers/terminal/StderrLog.js"
@@ -12,6 +12,9 @@ import { Invocation } from "./invocation.js"
 const pageDirectory = fileURLToPath(new URL("../page", import.meta.url))
 
 const port = Options.integer("port").pipe(
+  Options.withSchema(
+    Schema.Int.pipe(Schema.between(0, 65_535, { message: () => "--port is a number from 0 to 65535" }))
+  ),
   Options.withDescription("The port of the page and the API (API_SERVER_PORT; default 8642); 0 takes a free one."),
   Options.optional
 )

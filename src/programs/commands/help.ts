@@ -22,7 +22,7 @@ const textOf = (doc: HelpDoc.HelpDoc): string => uncoloured(HelpDoc.toAnsiText(d
 
 /** What the framework says of a type; the name of the value says it already. */
 const filler =
-  /^(?:A user-defined piece of text\.|An integer\.|A floating point number\.|A true or false value\.|This setting is optional\.|One of the following: .*|This (?:option|argument) may be repeated .*)$/
+  /^(?:A user-defined piece of text\.|An integer\.|A floating point number\.|A true or false value\.|This setting is optional\.|One of the following: .*|This (?:option|argument) (?:may|must) be repeated .*)$/
 
 const leaves = (doc: HelpDoc.HelpDoc): ReadonlyArray<HelpDoc.HelpDoc> =>
   doc._tag === "Sequence" ? [...leaves(doc.left), ...leaves(doc.right)] : doc._tag === "Empty" ? [] : [doc]
@@ -39,6 +39,7 @@ const plainly = (text: string): string =>
     .replace(/\((-\w, --[^()]*)\)/g, "$1")
     .replaceAll(" | ", "|")
     .replace(/\binteger\b/g, "N")
+    .replace(/ 1\+$/, "...")
     .replace(/(--[\w-]+) text\b/g, "$1 TEXT")
 
 type Entry = readonly [name: string, words: string]
@@ -94,7 +95,7 @@ const columns = (entries: ReadonlyArray<Entry>): ReadonlyArray<string> => {
   const width = Math.max(...entries.map(([name]) => name.length).filter((length) => length <= widest), 0)
   return entries.flatMap(([name, words]) =>
     name.length > widest
-      ? [`  ${name}`, `  ${"".padEnd(width)}  ${words}`]
+      ? [`  ${name}`, ...(words === "" ? [] : [`  ${"".padEnd(width)}  ${words}`])]
       : [`  ${name.padEnd(width)}  ${words}`.trimEnd()]
   )
 }
@@ -120,8 +121,21 @@ const everywhere: ReadonlyArray<Entry> = [
   ["--log-level LEVEL", "How much is logged: debug, info, warning, error, none."],
   ["-h, --help", "What a command is and takes."],
   ["--version", "The version."],
-  ["--completions SHELL", "A completion script for bash, zsh or fish."]
+  ["--completions bash|zsh|fish", "A completion script for that shell."]
 ]
+
+/** An option that a command takes: how it is typed, and what stands for its value; null where it takes none. */
+export interface Option {
+  readonly names: ReadonlyArray<string>
+  readonly value: string | null
+}
+
+/** What a command takes, and what every one takes. */
+export const optionsOf = (place: Place | null): ReadonlyArray<Option> =>
+  [...(place === null ? [] : partsOf(place.command).options), ...everywhere].map(([entry]) => {
+    const [, names = "", value = null] = /^((?:-\w, )?--[\w-]+)(?: (.+))?$/.exec(entry) ?? []
+    return { names: names.split(", "), value }
+  })
 
 /** Of all commands. */
 export const overview = (top: ReadonlyArray<Place>): string => {

@@ -137,6 +137,7 @@ const prune = Command.make(
   "prune",
   {
     days: Options.float("older-than").pipe(
+      Options.withPseudoName("DAYS"),
       Options.withDescription("Days without activity (default 90)."),
       Options.withSchema(Schema.Number.pipe(Schema.nonNegative({ message: () => "--older-than is a number of days" }))),
       Options.withDefault(90)

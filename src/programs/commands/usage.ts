@@ -1,22 +1,23 @@
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import type { Limit } from "../../services/agent/Spending.js"
 import { Grouping, type UsageLine } from "../../services/agent/Usage.js"
 import { UsageReport } from "../../services/api/Usage.js"
 import { Desk } from "../../services/operation/Desk.js"
 import { desk } from "./desk.js"
+import { limit } from "./options.js"
 import { answer, moment, plain, table } from "./output.js"
 
 const by = Options.choice("by", Grouping.literals).pipe(
   Options.withDefault("day" as const),
-  Options.withDescription("day, session, job or model")
+  Options.withDescription("What a line is for (default day).")
 )
 const days = Options.integer("days").pipe(
+  Options.withSchema(Schema.Int.pipe(Schema.between(1, 3_650, { message: () => "--days is a number from 1 to 3650" }))),
   Options.withDefault(30),
-  Options.withDescription("so many days back, today is 1")
+  Options.withDescription("So many days back; today is 1 (1 to 3650; default 30).")
 )
-const limit = Options.integer("limit").pipe(Options.withDefault(100), Options.withDescription("at most so many lines"))
 
 const count = (tokens: number): string => tokens.toLocaleString("en-US")
 const dollars = (usd: number): string => `$${usd.toFixed(usd < 1 ? 4 : 2)}`
@@ -56,7 +57,7 @@ const lines = (report: UsageReport): ReadonlyArray<string> => [
     : report.limits.map(limitLine))
 ]
 
-export const command = Command.make("usage", { by, days, limit }, (options) =>
+export const command = Command.make("usage", { by, days, limit: limit(100, 1_000) }, (options) =>
   Effect.gen(function* () {
     const { usage } = yield* Desk
     yield* answer(UsageReport, yield* usage(options), lines)

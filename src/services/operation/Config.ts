@@ -79,12 +79,12 @@ export const decodeText = <A>(key: ConfigKey<A>, text: string): Either.Either<A,
   return Either.left(problem)
 }
 
-/** The known path that is most like a mistyped one; null when none is near. */
+/** The known path that is most like a mistyped one, or the first of the section that it names; null when none is near. */
 export const closestPath = (path: string, known: ReadonlyArray<string>): string | null => {
   const last = path.split(".").at(-1) ?? path
   return (
+    known.find((candidate) => candidate.startsWith(`${path}.`)) ??
     known.find((candidate) => candidate.split(".").at(-1) === last) ??
-    Spelling.near(path, known, Math.max(path.length < 5 ? 1 : 2, Math.floor(path.length / 5)))[0] ??
-    null
+    Spelling.closest(path, known)
   )
 }

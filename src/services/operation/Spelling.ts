@@ -21,3 +21,7 @@ export const near = (typed: string, known: ReadonlyArray<string>, edits: number)
     .filter((candidate) => candidate.edits <= edits)
     .sort((a, b) => a.edits - b.edits)
     .map((candidate) => candidate.word)
+
+/** The known word that a mistyped one is most like; null when none is near. */
+export const closest = (typed: string, known: ReadonlyArray<string>): string | null =>
+  near(typed, known, Math.max(typed.length < 5 ? 1 : 2, Math.floor(typed.length / 5)))[0] ?? null

@@ -331,6 +331,8 @@ describe("ConfigFile", () => {
         expect(refused._tag).toBe("ValueRefused")
         const unknown = yield* Effect.flip(config.set("agent.max_turn", "7"))
         expect(unknown.message).toContain("did you mean agent.max_turns?")
+        const section = yield* Effect.flip(config.get("model"))
+        expect(section.message).toContain("did you mean model.provider?")
         expect(yield* fs.readFileString(`${home}/config.yaml`)).toBe(text)
       })
     )
