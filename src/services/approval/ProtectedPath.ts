@@ -181,6 +181,16 @@ export const reading = (file: string, homes: Homes): Verdict => {
   return allow
 }
 
+const isStart = (file: string, homes: Homes): boolean => under(places(homes).folded.starts, fold(normal(file)))
+
+const start = (file: string): Verdict => ask("start-file", `${file} is run when a person or a program starts`)
+
+/** May it be given to a program of which it is not known whether it reads or writes it? */
+export const using = (file: string, homes: Homes): Verdict => {
+  const verdict = reading(file, homes)
+  return verdict.verdict === "allow" && isStart(file, homes) ? start(file) : verdict
+}
+
 /** May the agent write this file? */
 export const writing = (file: string, homes: Homes): Verdict => {
   const own = fold(normal(file))
@@ -192,7 +202,7 @@ export const writing = (file: string, homes: Homes): Verdict => {
     return inHome.startsWith("cache/") ? allow : ask("agent-home", `${file} is in the agent's own home`)
   }
   if (under(folded.credentials, own)) return ask("credentials", `${file} is in a place for credentials`)
-  if (under(folded.starts, own)) return ask("start-file", `${file} is run when a person or a program starts`)
+  if (isStart(file, homes)) return start(file)
   if (under(folded.system, own)) return ask("system", `${file} belongs to the system`)
   const names = own.split("/")
   if (names.includes(".git")) return ask("git-internals", `${file} can make git run commands`)

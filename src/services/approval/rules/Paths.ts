@@ -1,5 +1,5 @@
 /** What the files that a command would touch are to the agent: its own secrets, credentials, what starts by itself. */
-import { holdsProtected, type Homes, isInside, type Places, places, reading, writing } from "../ProtectedPath.js"
+import { holdsProtected, type Homes, isInside, type Places, places, reading, using, writing } from "../ProtectedPath.js"
 import type { Invocation } from "../shell/Invocation.js"
 import * as Marked from "../shell/Marked.js"
 import { isDisk } from "./Hardline.js"
@@ -133,14 +133,16 @@ export const of = (invocation: Invocation, homes: Homes, source: string): Touche
   return { uses, findings }
 }
 
+const verdictOf = { name: reading, read: reading, unsure: using, write: writing } as const
+
 /** What is found about a file that a command would touch: by its path as written and by where that leads. */
 export const judge = (use: PathUse, files: ReadonlyArray<string>, homes: Homes): ReadonlyArray<Finding> => {
   const found: Array<Finding> = []
   for (const file of new Set(files)) {
-    const verdict = use.access === "write" ? writing(file, homes) : reading(file, homes)
+    const verdict = verdictOf[use.access](file, homes)
     if (verdict.verdict === "never" || (verdict.verdict === "ask" && use.access !== "name"))
       for (const reason of verdict.reasons) found.push({ verdict: verdict.verdict, ...reason })
-    if (use.access === "read" && isDisk(file))
+    if ((use.access === "read" || use.access === "unsure") && isDisk(file))
       found.push(...asks("disk", `\`${use.written}\` is a whole disk or the memory`))
     if (use.access === "name" || found.length > 0 || !use.descends) continue
     if (file === homes.agent)

@@ -13,7 +13,7 @@ export interface Named {
 
 const quotedSql = /'((?:[^']|'')*)'|"((?:[^"]|"")*)"/g
 const orders = /(?:^|\n)\s*(?:\.([a-z]+)|\\([a-z]+))[ \t]+([^\n]*)/g
-const opening = /\b(?:attach(?:\s+database)?|writefile\s*\(|into\s+(?:outfile|dumpfile)|\bto)\s*$/i
+const opening = /\b(?:attach(?:\s+database)?|writefile\s*\(|into(?:\s+(?:outfile|dumpfile))?|\bto)\s*$/i
 
 /** Files in the text that a database's client is given: what stands in quotes like a path, and what its own orders name. */
 const ofSql = (program: string): Named => {

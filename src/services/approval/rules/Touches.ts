@@ -1,9 +1,11 @@
 /** Which words of a command are files, and what it does to them: by what is known of the programs, else every word may be one. */
-import { has, type Invocation, isQuery, type Options, optionsOf, textsOf } from "../shell/Invocation.js"
+import { has, type Invocation, isQuery, type Options, optionsOf, textsOf, valuesOf } from "../shell/Invocation.js"
+import * as Archives from "./Archives.js"
 import * as FileOptions from "./FileOptions.js"
 import * as TextPrograms from "./TextPrograms.js"
 
-export type Access = "name" | "read" | "write"
+/** `unsure`: of a program or an option that is not known to read only. */
+export type Access = "name" | "read" | "unsure" | "write"
 
 export interface Touch {
   readonly text: string
@@ -26,7 +28,14 @@ const writers = new Set(
     " "
   )
 )
+/** Of the words of other programs it is not known which they write. */
+const readsOnly = new Set(
+  "cat bat tac nl head tail less more most wc cut paste join comm cmp diff sdiff colordiff file strings od hexdump base64 rev fold fmt column expand tr md5sum sha1sum sha256sum sha512sum cksum sum source . sh bash zsh dash ksh fish python python3 node nodejs ruby php lua deno bun tsx shellcheck shfmt glow pygmentize highlight docker podman docker-compose ps env : open xdg-open pbcopy xclip wl-copy".split(
+    " "
+  )
+)
 const patterns = new Set("grep egrep fgrep zgrep rg ag ack awk gawk mawk sed gsed jq yq perl".split(" "))
+const archivers = /^(?:g|bsd)?tar$|^(?:un)?zip$/
 const copies = new Set("cp mv install ln rsync scp ditto".split(" "))
 const descenders = new Set(
   "tar gtar bsdtar zip 7z 7za rar ag ack rclone restic borg duplicity rg grep egrep rsync cp scp docker podman docker-compose ln".split(
@@ -116,6 +125,8 @@ const copy = (invocation: Invocation, deep: boolean): ReadonlyArray<Touch> => {
   )?.[1]
   const sources = target === undefined ? options.operands.slice(0, -1) : options.operands
   const into = target ?? options.operands.at(-1)
+  const fills =
+    deep && (has(options, "T", "no-target-directory") || sources.some((source) => /\/(?:\.|\ue001)$/.test(source)))
   const last = (text: string): ReadonlyArray<string> =>
     sources.map((source) => `${text}/${source.split("/").at(-1) ?? ""}`)
   return [
@@ -123,7 +134,9 @@ const copy = (invocation: Invocation, deep: boolean): ReadonlyArray<Touch> => {
     ...(invocation.name === "mv" ? sources.map(touch("read", true)) : []),
     ...(into === undefined || into === null ? [] : [into, ...last(into)].map(touch("write"))),
     // What it finds there by names of its own is written as well.
-    ...(into === undefined || into === null || invocation.name !== "rsync" ? [] : [touch("read", true)(into)])
+    ...(into === undefined || into === null || !(invocation.name === "rsync" || fills)
+      ? []
+      : [touch("read", true)(into)])
   ]
 }
 
@@ -149,14 +162,27 @@ const searches = (invocation: Invocation, deep: boolean): ReadonlyArray<Touch> =
   ]
 }
 
+/** What a file is called here when its address names it. */
+const remoteName = (address: string): string =>
+  address
+    .replace(/[?#][^]*$/, "")
+    .split("/")
+    .at(-1) ?? ""
+
 const downloads = (invocation: Invocation): ReadonlyArray<Touch> => {
   const texts = textsOf(invocation)
   const valued =
     invocation.name === "wget"
-      ? ["O", "P", "output-document", "directory-prefix", "o", "a"]
+      ? ["O", "P", "output-document", "directory-prefix", "o", "a", "output-file", "append-output"]
       : ["o", "output", "output-dir", "D", "c", "cookie-jar", "trace", "dump-header"]
   const options = optionsOf(texts, FileOptions.valuedOf(invocation.name))
+  const named =
+    invocation.name === "wget"
+      ? !has(options, "O", "output-document")
+      : has(options, "O", "remote-name", "remote-name-all")
+  const folder = valuesOf(options, "P", "directory-prefix", "output-dir").at(-1) ?? "."
   return [
+    ...(named ? options.operands.map((address) => touch("write")(`${folder}/${remoteName(address)}`)) : []),
     ...options.given.flatMap(([name, value]) =>
       valued.includes(name) && value !== null ? [touch("write")(value)] : []
     ),
@@ -176,6 +202,15 @@ const gitMakes =
 /** Commands of git's that write the files of the folder that they run in. */
 const gitChanges = /^(checkout|switch|restore|reset|stash|pull|merge|rebase|cherry-pick|revert|apply|am|clean)$/
 
+/** Folders that git is told to put files into. */
+const trees = (invocation: Invocation): ReadonlyArray<string> => {
+  const texts = textsOf(invocation)
+  return [
+    ...valuesOf(optionsOf(texts, ["C", "c", "git-dir", "work-tree"]), "work-tree"),
+    ...invocation.assignments.flatMap(({ name, value }) => (name === "GIT_WORK_TREE" ? [value] : []))
+  ]
+}
+
 const git = (invocation: Invocation): ReadonlyArray<Touch> => {
   const texts = textsOf(invocation)
   const elsewhere = texts[0] === "-C" ? texts[1] : undefined
@@ -183,7 +218,11 @@ const git = (invocation: Invocation): ReadonlyArray<Touch> => {
   const [sub = "", ...operands] = options.operands
   return [
     ...(texts.some((text) => gitChanges.test(text)) ? [touch("read", true)(elsewhere ?? ".")] : []),
+    ...trees(invocation).flatMap((tree) => [touch("write")(tree), touch("read", true)(tree)]),
     ...FileOptions.written(texts).map(touch("write")),
+    ...texts.flatMap((text) =>
+      /^--[\w-]+=[/~.]/.test(text) ? [touch("unsure")(text.slice(text.indexOf("=") + 1))] : []
+    ),
     ...texts.flatMap((text) => (text.startsWith("--prefix=") ? [touch("write")(text.slice(9))] : [])),
     ...(gitTalks.test(sub) ? [] : texts.flatMap(inside).map(touch("read"))),
     ...ofGit(invocation, options, sub, operands)
@@ -223,17 +262,18 @@ const finds = (invocation: Invocation): ReadonlyArray<Touch> => {
 }
 
 const named = (invocation: Invocation): ReadonlyArray<Touch> => {
-  const { name } = invocation
+  const { name, program } = invocation
   const deep = descends(invocation)
   const texts = textsOf(invocation)
   if (isQuery(invocation) || name === "ssh") return none_
   // Whatever an option makes of it: a word that names a place is looked at as one.
-  const all = texts.flatMap(inside).map(touch("read"))
+  const all = texts.flatMap((text) => inside(text).map(touch(text.startsWith("-") ? "unsure" : "read")))
   if (copies.has(name)) return [...all, ...copy(invocation, deep)]
   if (patterns.has(name)) return [...all, ...searches(invocation, deep)]
   if (name === "git") return git(invocation)
   if (name === "find" || name === "gfind") return finds(invocation)
-  if (name === "curl" || name === "wget") return [...all, ...downloads(invocation)]
+  if (name === "curl" || name === "wget")
+    return [...texts.flatMap(inside).map(touch("unsure")), ...downloads(invocation)]
   if (name === "logger")
     return optionsOf(texts, ["f", "file"]).given.flatMap(([option, value]) =>
       (option === "f" || option === "file") && value !== null ? [touch("read")(value)] : []
@@ -250,7 +290,7 @@ const named = (invocation: Invocation): ReadonlyArray<Touch> => {
   if (writers.has(name)) return operands.map(touch("write", name === "rm"))
   if (TextPrograms.databases.test(name))
     return [
-      ...all,
+      ...texts.flatMap(inside).map(touch("unsure")),
       ...TextPrograms.of(invocation).flatMap(({ reads, writes }) => [
         ...reads.map(touch("read")),
         ...writes.map(touch("write"))
@@ -274,26 +314,16 @@ const named = (invocation: Invocation): ReadonlyArray<Touch> => {
       ...operands.map(touch("read"))
     ]
   }
-  if (/^(unzip|tar|gtar|bsdtar)$/.test(name)) {
-    // `tar cf x y` is `tar -cf x y`
-    const [cluster = "", ...others] = texts
-    const dashed = name !== "unzip" && /^[A-Za-z]+$/.test(cluster) ? [`-${cluster}`, ...others] : texts
-    const { given } = optionsOf(dashed, ["d", "C", "directory", "f", "file"])
-    const makes = given.some(([option]) => /^(c|r|u|create|append|update)$/.test(option)) && name !== "unzip"
-    return [
-      ...given.flatMap(([option, value]) =>
-        makes && /^(f|file)$/.test(option) && value !== null ? [touch("write")(value)] : []
-      ),
-      ...given.flatMap(([option, value]) =>
-        /^(d|C|directory)$/.test(option) && value !== null ? [touch("write")(value), touch("read", true)(value)] : []
-      ),
-      ...texts.flatMap(inside).map(touch("read", deep))
-    ]
-  }
+  const isReader = (readsOnly.has(name) && !texts.includes("-m")) || program.includes("/") || archivers.test(name)
+  const access = isReader ? "read" : "unsure"
+  const { into, makes } = Archives.of(invocation)
   return [
-    ...[...texts, ...(serves(invocation) ? ["."] : [])].flatMap(inside).map(touch("read", deep || serves(invocation))),
+    ...into.flatMap((folder) => [touch("write")(folder), touch("read", true)(folder)]),
+    ...makes.map(touch("write")),
+    ...[...texts, ...(serves(invocation) ? ["."] : [])].flatMap(inside).map(touch(access, deep || serves(invocation))),
+    ...(name === "uniq" ? operands.slice(1).map(touch("write")) : []),
     ...FileOptions.written(texts).map(touch("write")),
-    ...(name === "xxd" && texts.includes("-r") ? texts.slice(-1).map(touch("write")) : [])
+    ...(name === "xxd" ? operands.slice(1).map(touch("write")) : [])
   ]
 }
 
@@ -318,4 +348,5 @@ const opened = (invocation: Invocation): ReadonlyArray<Touch> =>
 export const of = (invocation: Invocation): ReadonlyArray<Touch> => [...named(invocation), ...opened(invocation)]
 
 /** Does it write to a file that its words do not name? */
-export const hides = (invocation: Invocation): boolean => TextPrograms.of(invocation).some((program) => program.hides)
+export const hides = (invocation: Invocation): boolean =>
+  TextPrograms.of(invocation).some((program) => program.hides) || Archives.of(invocation).anywhere

@@ -399,6 +399,8 @@ export class Interpreter {
     const inner = { ...context, depth: context.depth + 1, through: [...context.through, invocation.name] }
     for (const peeled of peel(invocation)) {
       if (peeled._tag === "Command") {
+        const before = this.#directory
+        if (peeled.directory !== undefined) this.#enter(peeled.directory)
         this.#command(
           peeled.argv,
           [...invocation.assignments, ...peeled.assignments],
@@ -406,6 +408,7 @@ export class Interpreter {
           inner,
           peeled.moreOperands || invocation.moreOperands
         )
+        if (peeled.directory !== undefined) this.#directory = before
       } else if (peeled.text === null) {
         this.#options.report("hidden-command", `what \`${invocation.name}\` would run is not known before it runs`)
       } else {
@@ -420,7 +423,11 @@ export class Interpreter {
     if (name !== "cd" && name !== "pushd" && name !== "chdir") return
     const target = args.find((argument) => !/^-[LPe@]+$/.test(argument.text) && argument.text !== "--")?.text
     if (target === undefined) this.#directory = this.#options.home
-    else if (target === "-" || !Marked.isKnown(target)) this.#directory = null
+    else this.#enter(target)
+  }
+
+  #enter(target: string): void {
+    if (target === "-" || !Marked.isKnown(target)) this.#directory = null
     else if (target.startsWith("/")) this.#directory = path.normalize(target)
     else this.#directory = this.#directory === null ? null : path.resolve(this.#directory, target)
   }

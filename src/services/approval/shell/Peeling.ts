@@ -10,6 +10,8 @@ export type Peeled =
       readonly argv: ReadonlyArray<Argument>
       readonly assignments: Invocation["assignments"]
       readonly moreOperands: boolean
+      /** Where it is told to run; undefined when it runs where it is. */
+      readonly directory?: string | undefined
     }
   /** Text that a shell reads; null when it is not known. */
   | { readonly _tag: "Script"; readonly text: string | null; readonly args: ReadonlyArray<string> }
@@ -28,6 +30,8 @@ interface Wrapper {
   /** Are the words joined and given to a shell? */
   readonly joins?: boolean
   readonly moreOperands?: boolean
+  /** Options whose value is where the command runs. */
+  readonly enters?: ReadonlyArray<string>
 }
 
 const list = (names: string): ReadonlyArray<string> => names.split(" ")
@@ -36,11 +40,12 @@ const wrappers: { readonly [name: string]: Wrapper } = {
   sudo: {
     valued: list(
       "u g C D h p R T r t U user group close-from chdir host prompt chroot command-timeout role type other-user"
-    )
+    ),
+    enters: list("D chdir")
   },
   doas: { valued: list("u C") },
   pkexec: { valued: list("user") },
-  env: { dash: true, valued: list("u C unset chdir"), script: list("S split-string") },
+  env: { dash: true, valued: list("u C unset chdir"), script: list("S split-string"), enters: list("C chdir") },
   nohup: {},
   setsid: {},
   setpriv: { valued: list("reuid regid groups inh-caps ambient-caps bounding-set securebits selinux-label") },
@@ -184,6 +189,7 @@ const byWrapper = (wrapper: Wrapper, args: ReadonlyArray<Argument>): ReadonlyArr
   const assignments: Array<{ readonly name: string; readonly value: string }> = []
   const scripts: Array<Peeled> = []
   let before = wrapper.before ?? 0
+  let directory: string | undefined
   let at = 0
   let options = true
   for (; at < args.length; at++) {
@@ -203,7 +209,16 @@ const byWrapper = (wrapper: Wrapper, args: ReadonlyArray<Argument>): ReadonlyArr
         const inline = isLong ? (equals < 0 ? null : text.slice(equals + 1)) : inlineValue(name, wrapper.script ?? [])
         const value = inline ?? args[++at]?.text ?? ""
         scripts.push({ _tag: "Script", text: knownText(value), args: [] })
-      } else if (isLong ? matches(wrapper.valued) && equals < 0 : takesNext(name, wrapper.valued ?? [])) at++
+      } else {
+        const takes = isLong ? matches(wrapper.valued) && equals < 0 : takesNext(name, wrapper.valued ?? [])
+        if (takes) at++
+        if (matches(wrapper.enters))
+          directory = takes
+            ? args[at]?.text
+            : isLong
+              ? text.slice(equals + 1)
+              : (inlineValue(name, wrapper.enters ?? []) ?? "")
+      }
     } else {
       const found = assignment.exec(text)
       if (found !== null && before === (wrapper.before ?? 0) && wrapper.joins !== true)
@@ -215,7 +230,10 @@ const byWrapper = (wrapper: Wrapper, args: ReadonlyArray<Argument>): ReadonlyArr
   const rest = args.slice(at)
   if (rest.length === 0) return scripts
   if (wrapper.joins === true) return [...scripts, joined(rest)]
-  return [...scripts, { _tag: "Command", argv: rest, assignments, moreOperands: wrapper.moreOperands ?? false }]
+  return [
+    ...scripts,
+    { _tag: "Command", argv: rest, assignments, moreOperands: wrapper.moreOperands ?? false, directory }
+  ]
 }
 
 const inlineValue = (cluster: string, names: ReadonlyArray<string>): string | null => {
