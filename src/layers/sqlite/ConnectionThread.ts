@@ -137,10 +137,11 @@ export const make = (
       return started
     }
 
-    const stop = Effect.promise(async () => {
+    /** Not waited for: a thread that hangs in a call of the system's ends when that does. */
+    const stop = Effect.sync(() => {
       const thread = worker
       worker = null
-      await thread?.terminate()
+      void thread?.terminate()
     })
 
     const ask = (statements: ReadonlyArray<Statement> | null) =>
