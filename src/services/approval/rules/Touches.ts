@@ -1,5 +1,6 @@
 /** Which words of a command are files, and what it does to them: by what is known of the programs, else every word may be one. */
-import { has, type Invocation, isQuery, type Options, optionsOf, textsOf, valuesOf } from "../shell/Invocation.js"
+import { has, type Invocation, isQuery, optionsOf, textsOf, valuesOf } from "../shell/Invocation.js"
+import * as Marked from "../shell/Marked.js"
 import * as Archives from "./Archives.js"
 import * as FileOptions from "./FileOptions.js"
 import * as TextPrograms from "./TextPrograms.js"
@@ -38,7 +39,7 @@ const patterns = new Set("grep egrep fgrep zgrep rg ag ack awk gawk mawk sed gse
 const archivers = /^(?:g|bsd)?tar$|^(?:un)?zip$/
 const copies = new Set("cp mv install ln rsync scp ditto".split(" "))
 const descenders = new Set(
-  "tar gtar bsdtar zip 7z 7za rar ag ack rclone restic borg duplicity rg grep egrep rsync cp scp docker podman docker-compose ln".split(
+  "diff tar gtar bsdtar zip 7z 7za rar ag ack rclone restic borg duplicity rg grep egrep rsync cp scp docker podman docker-compose ln".split(
     " "
   )
 )
@@ -75,14 +76,32 @@ const touch =
   (access: Access, descends = false) =>
   (text: string): Touch => ({ text, access, descends })
 
-/** What may be a path in a word: `--file=x`, `@x`, `file://x`, `of=x`, `-Ix`. */
+/** The file of an address: `file:///x`, `file:x?mode=ro`; null when it is none. */
+const ofAddress = (text: string): string | null => {
+  const [, file] = /^file:(?:\/\/[^/]*(?=\/))?([^?#]*)/i.exec(text) ?? []
+  return file === undefined
+    ? null
+    : file.replace(/%([0-7][0-9a-f])/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+}
+
+/** What may be a path in a word: `--file=x`, `@x`, `file://x`, `of=x`, `-Ix`, `type=bind,source=x`. */
 const inside = (text: string): ReadonlyArray<string> => {
   const found = [text]
   const equals = text.indexOf("=")
-  if (equals > 0) found.push(text.slice(equals + 1))
+  if (equals > 0)
+    found.push(text.slice(equals + 1), ...text.split(",").map((part) => part.slice(part.indexOf("=") + 1)))
   for (const part of [...found]) {
-    if (part.startsWith("@") || part.startsWith("<")) found.push(part.slice(1))
-    if (part.startsWith("file://")) found.push(part.slice(7))
+    // `-F 'x=@"a";type=text/plain'` of curl's.
+    if (part.startsWith("@") || part.startsWith("<"))
+      found.push(
+        part.slice(1),
+        ...part
+          .slice(1)
+          .split(/[;,]/)
+          .map((name) => name.replace(/^"|"$/g, ""))
+      )
+    const address = ofAddress(part)
+    if (address !== null) found.push(address)
     if (/^-[A-Za-z][/~.]/.test(part)) found.push(part.slice(2))
     const at = part.indexOf(":/")
     if (at > 0 && !part.includes("://")) found.push(part.slice(at + 1))
@@ -103,6 +122,7 @@ const descends = (invocation: Invocation): boolean => {
     case "cp":
     case "scp":
       return has(options, "r", "R", "a", "recursive", "archive")
+    case "diff":
     case "grep":
     case "egrep":
       return has(options, "r", "R", "recursive", "dereference-recursive")
@@ -199,8 +219,8 @@ const gitTalks = /^(commit|tag|config|log|push|remote)$/
 const gitMakes =
   /^(rm|mv|clone|init|worktree|bundle|archive|format-patch|checkout-index|merge-file|mailinfo|mailsplit)$/
 
-/** Commands of git's that write the files of the folder that they run in. */
-const gitChanges = /^(checkout|switch|restore|reset|stash|pull|merge|rebase|cherry-pick|revert|apply|am|clean)$/
+/** Commands of git's that read or write the files of the folder that they run in, whatever they are called. */
+const gitChanges = /^(add|checkout|switch|restore|reset|stash|pull|merge|rebase|cherry-pick|revert|apply|am|clean)$/
 
 /** Folders that git is told to put files into. */
 const trees = (invocation: Invocation): ReadonlyArray<string> => {
@@ -225,19 +245,14 @@ const git = (invocation: Invocation): ReadonlyArray<Touch> => {
     ),
     ...texts.flatMap((text) => (text.startsWith("--prefix=") ? [touch("write")(text.slice(9))] : [])),
     ...(gitTalks.test(sub) ? [] : texts.flatMap(inside).map(touch("read"))),
-    ...ofGit(invocation, options, sub, operands)
+    ...ofGit(invocation, sub, operands)
   ]
 }
 
-const ofGit = (
-  invocation: Invocation,
-  options: Options,
-  sub: string,
-  operands: ReadonlyArray<string>
-): ReadonlyArray<Touch> => {
+const ofGit = (invocation: Invocation, sub: string, operands: ReadonlyArray<string>): ReadonlyArray<Touch> => {
   if (gitTalks.test(sub))
-    return options.given.flatMap(([name, value]) =>
-      /^(F|file)$/.test(name) && value !== null ? [touch("read")(value)] : []
+    return valuesOf(optionsOf(textsOf(invocation), [...gitMessage, "F", "f", "file"]), "F", "f", "file").map(
+      touch("read")
     )
   if (sub === "apply" || sub === "am")
     return optionsOf(textsOf(invocation), ["directory"]).given.flatMap(([name, value]) =>
@@ -273,7 +288,15 @@ const named = (invocation: Invocation): ReadonlyArray<Touch> => {
   if (name === "git") return git(invocation)
   if (name === "find" || name === "gfind") return finds(invocation)
   if (name === "curl" || name === "wget")
-    return [...texts.flatMap(inside).map(touch("unsure")), ...downloads(invocation)]
+    return [
+      ...texts.flatMap(inside).map(touch("unsure")),
+      // `file:///x/{a,b}` and `[a-z]` are several addresses.
+      ...texts.flatMap((text) => {
+        const [folder] = /^[^[{]*\/(?=[^/]*[[{])/.exec(ofAddress(Marked.show(text)) ?? "") ?? []
+        return folder === undefined ? [] : [touch("read", true)(folder)]
+      }),
+      ...downloads(invocation)
+    ]
   if (name === "logger")
     return optionsOf(texts, ["f", "file"]).given.flatMap(([option, value]) =>
       (option === "f" || option === "file") && value !== null ? [touch("read")(value)] : []
@@ -300,7 +323,7 @@ const named = (invocation: Invocation): ReadonlyArray<Touch> => {
     return operands.map(touch("read", true))
   if (names.has(name))
     return [
-      ...operands.map(touch("name")),
+      ...(operands.length === 0 && lists(invocation) ? ["."] : operands).map(touch("name")),
       ...texts.flatMap((text) =>
         /^--[\w-]*from=/.test(text) ? [touch("read")(text.slice(text.indexOf("=") + 1))] : []
       )
@@ -311,6 +334,10 @@ const named = (invocation: Invocation): ReadonlyArray<Touch> => {
       ...given.flatMap(([option, value]) =>
         /^(o|output)$/.test(option) && value !== null ? [touch("write")(value)] : []
       ),
+      ...texts
+        .filter((text) => text.startsWith("-"))
+        .flatMap(inside)
+        .map(touch("read")),
       ...operands.map(touch("read"))
     ]
   }
