@@ -26,12 +26,8 @@ type Asked = Extract<ActivityEvent, { readonly _tag: "approval.asked" }>
 
 const write = (text: string): Effect.Effect<void> => Effect.sync(() => void process.stdout.write(text))
 
-const localCommands = [
-  "/sessions — earlier conversations at a terminal",
-  "/resume NAME — go back to one of them",
-  "/new — start a new conversation",
-  "/exit — leave"
-].join("\n")
+/** What the conversation's own list does not have. */
+const localCommand = "/exit — leave"
 
 export interface Options {
   /** Goes on in this session. */
@@ -153,7 +149,7 @@ export const converse = (options: Options): Effect.Effect<void, DeskError, Dialo
               yield* resume(rest.join(" "))
               return "taken"
             case "/help":
-              yield* print(localCommands)
+              yield* print(localCommand)
               return "not mine"
             default:
               return "not mine"

@@ -222,13 +222,19 @@ describe("chat without a gateway", () => {
     const place = home("place")
     mkdirSync(place)
     const input =
-      "run: sh -c 'touch yes; echo made'\ny\nrun: sh -c 'touch no; echo made'\nn\n/bogus\n/sessions\n/exit\nnever said\n"
+      "run: sh -c 'touch yes; echo made'\ny\nrun: sh -c 'touch no; echo made'\nn\n/bogus\n/help\n/sessions\n/exit\nnever said\n"
     const { code, stdout } = await run(["chat", "--home", directory], { input, cwd: place })
     expect(code).toBe(0)
     expect(stdout).toContain("a job's output stays local")
     expect(stdout).toContain("→ terminal sh -c 'touch yes; echo made'")
     expect(stdout.match(/Allow it, once\? \[y\/N\] [yn]/g)).toHaveLength(2)
     expect(stdout).toContain("I don't know /bogus")
+    expect(stdout.match(/^\/(?:sessions|new|resume|exit)\b/gm)?.sort()).toEqual([
+      "/exit",
+      "/new",
+      "/resume",
+      "/sessions"
+    ])
     expect([existsSync(path.join(place, "yes")), existsSync(path.join(place, "no"))]).toEqual([true, false])
     expect(await rows(directory, "SELECT text FROM messages WHERE text = 'never said'")).toEqual([])
     // One that nothing is said in leaves nothing behind.

@@ -5,6 +5,13 @@ import { GatewayUnreachable } from "../../services/operation/Desk.js"
 import * as Client from "./Client.js"
 import { deskError } from "./RemoteDesk.js"
 
+/** The gateway ended, or the connection to it, after it had taken what was said. */
+const cutOff = (url: string, sessionId: string): GatewayUnreachable =>
+  new GatewayUnreachable({
+    url,
+    detail: `it ended, or the connection to it, in the middle; the work goes on there, at its next start if it ended, and \`hermes sessions show ${sessionId}\` shows what came of it`
+  })
+
 /** Talks to the gateway that owns the home; the turn goes on there when the connection is lost. */
 export const layer = (options: Client.Options): Layer.Layer<Dialogue, never, HttpClient> =>
   Layer.effect(
@@ -22,15 +29,13 @@ export const layer = (options: Client.Options): Layer.Layer<Dialogue, never, Htt
                   tell(event)
                 })
               ),
-              Effect.mapError(deskError(options.url))
+              Effect.mapError((error) =>
+                error._tag === "ResponseError" && error.response.status === 200
+                  ? cutOff(options.url, sessionId)
+                  : deskError(options.url)(error)
+              )
             )
-            return (
-              last ??
-              (yield* new GatewayUnreachable({
-                url: options.url,
-                detail: "the connection ended before the answer; it is in the session when it is there"
-              }))
-            )
+            return last ?? (yield* cutOff(options.url, sessionId))
           }),
         stop: (id) =>
           client.sessions
