@@ -93,6 +93,18 @@ describe("a gateway", () => {
       const refused = await run(["--home", directory, ...words], inside)
       expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("is for the owner")])
     }
+    // One that could not start again is not ended for it.
+    const config = path.join(directory, "config.yaml")
+    const written = readFileSync(config, "utf8")
+    writeFileSync(config, "a: : b\n")
+    for (const words of [
+      ["gateway", "restart"],
+      ["key", "rotate", "--restart"]
+    ]) {
+      const refused = await run(["--home", directory, ...words])
+      expect([refused.code, refused.stderr]).toEqual([78, expect.stringMatching(/config\.yaml:1:.*goes on\n$/)])
+    }
+    writeFileSync(config, written)
     expect((await run(["--home", directory, "unpause"])).stdout).toContain("It goes on")
     expect((await run(["--home", directory, "gateway", "stop"])).code).toBe(0)
     expect((await kept.ended).code).toBe(0)

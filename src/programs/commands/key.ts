@@ -16,7 +16,7 @@ import { Invocation } from "./invocation.js"
 import { answer, note } from "./output.js"
 import { running } from "./owner.js"
 import { ownerOnly } from "./ownerOnly.js"
-import { comeback } from "./gateway/service.js"
+import { comeback, startable } from "./gateway/service.js"
 
 const Rotated = Schema.Struct({
   /** Where the new key stands; it is shown nowhere. */
@@ -57,6 +57,7 @@ const rotate = Command.make(
         return yield* failed(
           "a gateway runs with the key, and takes a new one at its start: say --restart, or end it first (hermes gateway stop); nothing was changed"
         )
+      if (gateway !== null) yield* startable
       // Asked with the old key, which it knows until it ends.
       const client =
         gateway === null ? null : yield* Client.make({ url: gateway.address.url, key: gateway.key, environment })

@@ -5,11 +5,13 @@ import process from "node:process"
 import { fileURLToPath } from "node:url"
 import * as Client from "../../../layers/http/Client.js"
 import * as ServiceManager from "../../../layers/node/service/Manager.js"
+import { Config } from "../../../services/operation/Config.js"
 import { Ended, failed } from "../failure.js"
 import { Invocation } from "../invocation.js"
 import { answer, note } from "../output.js"
 import { holder, running, silent } from "../owner.js"
 import { ownerOnly } from "../ownerOnly.js"
+import { settled } from "../settled.js"
 
 /** The built command, which lies beside this chunk. */
 const builtCommand = fileURLToPath(new URL("./hermes.js", import.meta.url))
@@ -59,6 +61,17 @@ export const uninstall = Effect.gen(function* () {
 /** A gateway that is started again is there in this time. */
 const comebackMillis = 60_000
 const lookMillis = 250
+/** After this time without one it is said that it is waited for. */
+const noteMillis = 5_000
+
+/** Fails where a gateway could not start with the home's configuration: the one that runs would end for nothing. */
+export const startable = Effect.provide(Config, settled).pipe(
+  Effect.catchTag(
+    "SettingsUnusable",
+    ({ message }) =>
+      new Ended({ code: 78, text: `${message}; no gateway could start with it, so the one that runs goes on` })
+  )
+)
 
 const Restarted = Schema.Struct({ restarted: Schema.Boolean, url: Schema.NullOr(Schema.String) })
 
@@ -72,6 +85,7 @@ export const restart = Effect.gen(function* () {
       holding === null ? "no gateway runs on this home: `hermes gateway run` starts one" : silent(holding).join(" ")
     )
   }
+  yield* startable
   const client = yield* Client.make({ url: before.address.url, key: before.key, environment })
   const { running: work } = yield* client.operation.restart({}).pipe(Effect.mapError((error) => failed(error.message)))
   const waits = Object.entries(work).filter(([, count]) => count > 0)
@@ -89,6 +103,7 @@ export const restart = Effect.gen(function* () {
 export const comeback = (startedAt: number) =>
   Effect.gen(function* () {
     let goneAt: number | null = null
+    let noted = false
     for (;;) {
       const now = yield* Clock.currentTimeMillis
       const gateway = yield* Effect.orElseSucceed(running, () => null)
@@ -96,6 +111,10 @@ export const comeback = (startedAt: number) =>
       if (gateway !== null) goneAt = null
       else if (goneAt === null) goneAt = now
       else if (now - goneAt > comebackMillis) return null
+      else if (!noted && now - goneAt > noteMillis) {
+        noted = true
+        yield* note(`It has ended, and is waited for ${comebackMillis / 1_000} s at most.`)
+      }
       yield* Effect.sleep(lookMillis)
     }
   })
