@@ -77,10 +77,25 @@ describe("a gateway", () => {
     const directory = home("restart")
     const once = await start(directory)
     expect((await run(["--home", directory, "pause", "too hot"])).code).toBe(0)
-    const asked = await fetch(`${once.url}/api/restart`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${keyOf(directory)}` }
-    })
+    const ask = () =>
+      fetch(`${once.url}/api/restart`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${keyOf(directory)}` }
+      })
+    const config = path.join(directory, "config.yaml")
+    const written = readFileSync(config, "utf8")
+    writeFileSync(config, "notices: [\n")
+    const refused = await ask()
+    expect([refused.status, await refused.json()]).toEqual([
+      409,
+      {
+        error: expect.objectContaining({
+          message: expect.stringMatching(/would not come up again\. .*config\.yaml:\d/)
+        })
+      }
+    ])
+    writeFileSync(config, written)
+    const asked = await ask()
     expect(await asked.json()).toMatchObject({ running: { turns: 0 } })
     expect((await once.ended).code).toBe(75)
     const kept = await start(directory, {}, ["gateway", "run", "--port", "0", "--keep"])

@@ -17,7 +17,7 @@ import type { InboundEvent } from "../../services/conversation/InboundEvent.js"
 import * as SlashCommand from "../../services/conversation/SlashCommand.js"
 import type { Delivery } from "../../services/delivery/Delivery.js"
 import * as Notice from "../../services/delivery/Notice.js"
-import type { Notifier } from "../../services/delivery/Notifier.js"
+import type { NoticePlace, Notifier } from "../../services/delivery/Notifier.js"
 import type { Activity } from "../../services/operation/Activity.js"
 import type { Drain } from "../../services/operation/Drain.js"
 import type { Ids } from "../../services/operation/Ids.js"
@@ -61,6 +61,8 @@ export interface Actor {
   /** Places taken in its queue: events offered and not yet begun. */
   occupied: number
   readonly view: () => ConversationView
+  /** Where the turn that runs is heard; null when none does. */
+  readonly runningPlace: () => NoticePlace | null
   /** Nothing runs, waits or is being handled here, so the turn of this message can begin as soon as it is heard of. */
   readonly beginsAtOnce: (event: InboundEvent) => boolean
   /** Ends when the message whose turn begins at once is stored or was not; null where there is none. */
@@ -86,7 +88,10 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
     let retired = false
     let handling = false
 
-    const { acknowledge, hint, lastWord, reply, settle, tell, tellOf } = yield* Correspondence.make(key, services)
+    const { acknowledge, hint, lastWord, placeOf, reply, settle, tell, tellOf } = yield* Correspondence.make(
+      key,
+      services
+    )
 
     const steered = (entries: ReadonlyArray<InboxEntry>) => {
       actor.occupied -= entries.length
@@ -383,8 +388,6 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
           return Effect.flatMap(services.pause.current, (paused) =>
             paused === null ? onResume(mail) : Effect.sync(() => held.push(mail))
           )
-        case "Tell":
-          return Effect.suspend(() => (running === null ? Effect.void : tell(running.entry, mail.notice)))
         case "Unpaused":
           return Effect.zipRight(Effect.forEach(held.splice(0), onResume, { discard: true }), next)
         case "Ended":
@@ -441,6 +444,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         startedAt: running?.startedAt ?? null,
         queued: waiting.length() + held.length + deferred.length + (running?.steering.length ?? 0)
       }),
+      runningPlace: () => (running === null ? null : placeOf(running.entry)),
       beginsAtOnce: (event) =>
         !handling &&
         isEmpty() &&

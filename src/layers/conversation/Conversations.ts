@@ -174,10 +174,7 @@ const make = Effect.gen(function* () {
           Effect.zipRight(Queue.offer(actor.mailbox, { _tag: "Stop", stopped }), Deferred.await(stopped))
         )
       }),
-    tellRunning: (notice) =>
-      Effect.forEach(actors.values(), (actor) => Queue.offer(actor.mailbox, { _tag: "Tell", notice }), {
-        discard: true
-      }),
+    runningPlaces: Effect.sync(() => [...actors.values()].flatMap((actor) => actor.runningPlace() ?? [])),
     views: Effect.sync(() => [...actors.values()].map((actor) => actor.view())),
     recover: ({ unclean }) =>
       recovery.recover({

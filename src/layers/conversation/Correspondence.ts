@@ -3,7 +3,7 @@ import { Clock, Effect } from "effect"
 import * as Admission from "../../services/conversation/Admission.js"
 import type { Inbox, InboxEntry, InboxState } from "../../services/conversation/Inbox.js"
 import type { Delivery } from "../../services/delivery/Delivery.js"
-import type { NoticeText, Notifier } from "../../services/delivery/Notifier.js"
+import type { NoticePlace, NoticeText, Notifier } from "../../services/delivery/Notifier.js"
 import type { Activity } from "../../services/operation/Activity.js"
 import type { SettingsShape } from "../../services/operation/Settings.js"
 import type { SessionKey } from "../../services/session/SessionKey.js"
@@ -20,6 +20,8 @@ export interface CorrespondenceServices {
 }
 
 export interface Correspondence {
+  /** Where what is said about this message is heard. */
+  readonly placeOf: (entry: InboxEntry) => NoticePlace
   /** A notice that may be said again about the same message: `about` tells one from the next. */
   readonly tellOf: (entry: InboxEntry, about: string, notice: NoticeText) => Effect.Effect<void>
   readonly tell: (entry: InboxEntry, notice: NoticeText) => Effect.Effect<void>
@@ -48,13 +50,18 @@ export const make = (key: SessionKey, services: CorrespondenceServices): Effect.
 
     const addressOf = (entry: InboxEntry) => Admission.addressOf(entry.event.source, entry.event.messageId)
 
-    const placeOf = (entry: InboxEntry, about: string) => ({ sessionKey: key, address: addressOf(entry), about })
+    const placeOf: Correspondence["placeOf"] = (entry) => ({
+      sessionKey: key,
+      address: addressOf(entry),
+      about: entry.id
+    })
 
-    const tellOf: Correspondence["tellOf"] = (entry, about, notice) => notifier.tell(placeOf(entry, about), notice)
+    const tellOf: Correspondence["tellOf"] = (entry, about, notice) =>
+      notifier.tell({ ...placeOf(entry), about }, notice)
 
     const tell: Correspondence["tell"] = (entry, notice) => tellOf(entry, entry.id, notice)
 
-    const hint: Correspondence["hint"] = (entry, name, notice) => notifier.hint(placeOf(entry, entry.id), name, notice)
+    const hint: Correspondence["hint"] = (entry, name, notice) => notifier.hint(placeOf(entry), name, notice)
 
     const acknowledge: Correspondence["acknowledge"] = (entry, notice) =>
       Effect.gen(function* () {
@@ -99,5 +106,5 @@ export const make = (key: SessionKey, services: CorrespondenceServices): Effect.
         yield* settle(entry, "answered", "command", text)
       })
 
-    return { acknowledge, hint, lastWord, reply, settle, tell, tellOf }
+    return { acknowledge, hint, lastWord, placeOf, reply, settle, tell, tellOf }
   })

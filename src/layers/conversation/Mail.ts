@@ -1,7 +1,6 @@
 import type { Deferred } from "effect"
 import type * as Turn from "../../fibers/Turn.js"
 import type { InboxEntry, InboxMessage } from "../../services/conversation/Inbox.js"
-import type { NoticeText } from "../../services/delivery/Notifier.js"
 import type { StateError } from "../../services/state/StateError.js"
 
 /** What a conversation's actor hears, one after the other. */
@@ -20,8 +19,6 @@ export type Mail =
   /** The gateway ends, and what only waits for a person goes on after that. */
   | { readonly _tag: "Park" }
   | { readonly _tag: "Shutdown"; readonly done: Deferred.Deferred<void> }
-  /** For the chat of the running turn. */
-  | { readonly _tag: "Tell"; readonly notice: NoticeText }
   /** A pause was lifted: what was held begins. */
   | { readonly _tag: "Unpaused" }
   | { readonly _tag: "Sweep"; readonly now: number }

@@ -9,6 +9,7 @@ import type { PairingRefused } from "../../services/conversation/Pairing.js"
 import type { DeliveryNotFound, ResendRefused } from "../../services/delivery/Resend.js"
 import type { TargetError } from "../../services/delivery/TargetResolver.js"
 import type { Draining } from "../../services/operation/Drain.js"
+import type { RestartRefused } from "../../services/operation/Restart.js"
 import type { SessionNotFound, TitleTaken } from "../../services/session/SessionStore.js"
 import type { IncidentNotFound } from "../../services/schedule/Incident.js"
 import type { JobError } from "../../services/schedule/JobError.js"
@@ -26,6 +27,7 @@ export type Known =
   | NothingToAnswer
   | PairingRefused
   | ResendRefused
+  | RestartRefused
   | SessionNotFound
   | StateError
   | TargetError
@@ -47,6 +49,7 @@ export const ofKnown = (error: Known): ApiError => {
       return new ApiError({ status: 404, code, message })
     case "TitleTaken":
     case "ResendRefused":
+    case "RestartRefused":
     case "JobAmbiguous":
     case "JobNameTaken":
     case "JobNotReady":

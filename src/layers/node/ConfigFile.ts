@@ -310,8 +310,11 @@ const make = Effect.gen(function* () {
       Effect.mapError((error) => new SettingsUnusable({ file: name, line: null, column: null, detail: error.message }))
     )
 
-  const { value } = yield* Effect.flatMap(readText(file), (text) => ConfigText.parse(file, text))
-  const dotEnv = DotEnv.parse(yield* readText(path.join(home.directory, ".env")))
+  const files = Effect.all([
+    Effect.flatMap(readText(file), (text) => ConfigText.parse(file, text)),
+    Effect.map(readText(path.join(home.directory, ".env")), DotEnv.parse)
+  ])
+  const [{ value }, dotEnv] = yield* files
   const environment: Environment = { ...dotEnv, ...ambient }
   const read = ConfigText.read(value, environment)
 
@@ -324,6 +327,7 @@ const make = Effect.gen(function* () {
     file,
     issues: read.issues,
     values: [...read.values.values()],
+    readable: Effect.asVoid(files),
     get: find,
     set: (name, text) =>
       Effect.gen(function* () {

@@ -1,7 +1,7 @@
 /** How a gateway begins and ends: what an earlier one left behind, its address, and the drain (gateway.md 3.9, decision 25). */
 import { Effect, Layer } from "effect"
 import process from "node:process"
-import { sameAddress } from "../../fibers/DeliveryOrigin.js"
+import { type Address, sameAddress } from "../../fibers/DeliveryOrigin.js"
 import * as Turn from "../../fibers/Turn.js"
 import { ApiServer } from "../../services/api/ApiServer.js"
 import { Conversations } from "../../services/conversation/Conversations.js"
@@ -30,17 +30,21 @@ const back = Effect.gen(function* () {
   yield* notifier.tell(place, Notice.restartBack())
 }).pipe(Effect.catchAll((error) => Effect.logWarning("it could not be told that the gateway is back", error)))
 
-/** Tells of a restart as soon as it is asked for: who has something running, and the home channels. */
+/** Tells of a restart as soon as it is asked for: who has something running, and the home channels; each place once, and who asked was answered. */
 const announced = Effect.gen(function* () {
   const { restartNotices } = (yield* Settings).gateway
   const request = yield* (yield* Restart).asked
   if (!restartNotices) return
   const notice = Notice.restartGoing({ restart: true })
-  yield* (yield* Conversations).tellRunning(notice)
   const notifier = yield* Notifier
-  for (const home of yield* (yield* HomeChannels).all)
-    if (request.address === null || !sameAddress(home, request.address))
-      yield* notifier.tell({ sessionKey: "", address: home, about: `restart:${request.at}:${home.chatId}` }, notice)
+  const running = yield* (yield* Conversations).runningPlaces
+  const homes = yield* (yield* HomeChannels).all
+  const told: Array<Address> = request.address === null ? [] : [request.address]
+  for (const { address, sessionKey } of [...running, ...homes.map((home) => ({ address: home, sessionKey: "" }))]) {
+    if (address !== null && told.some((other) => sameAddress(other, address))) continue
+    if (address !== null) told.push(address)
+    yield* notifier.tell({ sessionKey, address, about: `restart:${request.at}` }, notice)
+  }
 }).pipe(Effect.catchAll((error) => Effect.logWarning("the restart could not be told", error)))
 
 const begin = Effect.gen(function* () {

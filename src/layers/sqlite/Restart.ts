@@ -1,7 +1,8 @@
 import { Clock, Deferred, Effect, Layer, Scope } from "effect"
 import * as Turn from "../../fibers/Turn.js"
+import { Config } from "../../services/operation/Config.js"
 import { Drain } from "../../services/operation/Drain.js"
-import { Restart, RestartRequest } from "../../services/operation/Restart.js"
+import { Restart, RestartRefused, RestartRequest } from "../../services/operation/Restart.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { Database } from "../../services/state/Database.js"
 import * as Meta from "./Meta.js"
@@ -18,6 +19,8 @@ export const layer = Layer.scoped(
     const database = yield* Database
     const drain = yield* Drain
     const settings = yield* Settings
+    /** None where the settings come from no file, as in a program of somebody's own. */
+    const config = yield* Effect.serviceOption(Config)
     const scope = yield* Effect.scope
     const asked = yield* Deferred.make<RestartRequest>()
     const due = yield* Deferred.make<void>()
@@ -33,6 +36,8 @@ export const layer = Layer.scoped(
       ask: (request) =>
         Effect.gen(function* () {
           if ((yield* drain.draining) !== null) return
+          if (config._tag === "Some")
+            yield* Effect.mapError(config.value.readable, (error) => new RestartRefused({ detail: error.message }))
           yield* database.write("restart.ask", stored.put(request))
           yield* drain.begin({ restart: true })
           yield* Deferred.succeed(asked, request)

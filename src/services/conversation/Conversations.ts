@@ -1,7 +1,7 @@
 import { Context, type Effect } from "effect"
 import type { SessionKey } from "../session/SessionKey.js"
 import type { StateError } from "../state/StateError.js"
-import type { NoticeText } from "../delivery/Notifier.js"
+import type { NoticePlace } from "../delivery/Notifier.js"
 import type { InboxEntry, InboxMessage } from "./Inbox.js"
 import type { TurnRow } from "./TurnStore.js"
 
@@ -34,8 +34,8 @@ export class Conversations extends Context.Tag("hermes/conversation/Conversation
     readonly resume: (row: TurnRow, entry: InboxEntry) => Effect.Effect<void>
     /** `/stop` from anywhere: ends the running turn, drops what waits; false when nothing ran. */
     readonly stop: (sessionKey: string) => Effect.Effect<boolean>
-    /** Tells every conversation in which a turn runs. */
-    readonly tellRunning: (notice: NoticeText) => Effect.Effect<void>
+    /** Where each turn that runs is heard; several conversations may share a chat. */
+    readonly runningPlaces: Effect.Effect<ReadonlyArray<NoticePlace>>
     readonly views: Effect.Effect<ReadonlyArray<ConversationView>>
     /** At boot: dead turns follow decision 25, then unbegun events are answered in order. `unclean`: the last process did not end by itself, which counts as a strike. */
     readonly recover: (boot: {

@@ -2,7 +2,7 @@ import { Context, Effect, Either, Schema } from "effect"
 import type { ConfigKey } from "./config/Key.js"
 import * as Misfit from "./Misfit.js"
 import * as Spelling from "./Spelling.js"
-import type { SettingIssue } from "./Settings.js"
+import type { SettingIssue, SettingsUnusable } from "./Settings.js"
 
 /** A value and where it came from. */
 export interface Configured<A = unknown> {
@@ -48,6 +48,8 @@ export class Config extends Context.Tag("hermes/operation/Config")<
     readonly file: string
     readonly issues: ReadonlyArray<SettingIssue>
     readonly values: ReadonlyArray<Configured>
+    /** Could the next start read the files as they are now? */
+    readonly readable: Effect.Effect<void, SettingsUnusable>
     readonly get: (path: string) => Effect.Effect<Configured, UnknownKey>
     /** Changes one key of the file and keeps its comments; `value` is YAML. Takes effect at the next start. */
     readonly set: (path: string, value: string) => Effect.Effect<void, UnknownKey | ValueRefused | ConfigUnavailable>

@@ -12,12 +12,21 @@ export const RestartRequest = Schema.Struct({
 })
 export type RestartRequest = typeof RestartRequest.Type
 
+/** The next process would not start, so this one stays. */
+export class RestartRefused extends Schema.TaggedError<RestartRefused>()("RestartRefused", {
+  detail: Schema.String
+}) {
+  override get message(): string {
+    return `I stay as I am: after a restart I would not come up again. ${this.detail}`
+  }
+}
+
 /** A restart on request (gateway.md 3.9): new work is refused at once, what runs is waited for, and the next process says that it is back. */
 export class Restart extends Context.Tag("hermes/operation/Restart")<
   Restart,
   {
-    /** Stored when it returns; a second request while one is on its way changes nothing. */
-    readonly ask: (request: RestartRequest) => Effect.Effect<void, StateError>
+    /** Stored when it returns; a second request while one is on its way changes nothing. Refused while the settings cannot be read. */
+    readonly ask: (request: RestartRequest) => Effect.Effect<void, StateError | RestartRefused>
     /** Succeeds as soon as a restart is asked for. */
     readonly asked: Effect.Effect<RestartRequest>
     /** Succeeds when a restart was asked for and what ran has ended, or its time is over. */

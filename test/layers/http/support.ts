@@ -209,7 +209,7 @@ const conversations = Layer.effect(
       release: () => Effect.void,
       resume: () => Effect.void,
       stop: (key) => Effect.sync(() => play.stopped.push(key) > 0),
-      tellRunning: () => Effect.void,
+      runningPlaces: Effect.succeed([]),
       views: Effect.succeed([]),
       recover: () => Effect.succeed({ resumed: 0, begun: 0, suspended: 0 }),
       parkWaiting: Effect.never,

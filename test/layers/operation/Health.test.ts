@@ -18,7 +18,7 @@ const conversations = Layer.succeed(
     release: () => Effect.void,
     resume: () => Effect.void,
     stop: () => Effect.succeed(false),
-    tellRunning: () => Effect.void,
+    runningPlaces: Effect.succeed([]),
     views: Effect.succeed([{ sessionKey: "k", phase: "running", turnId: "t", startedAt: 5, queued: 2 }]),
     recover: () => Effect.succeed({ resumed: 0, begun: 0, suspended: 0 }),
     parkWaiting: Effect.never,
