@@ -109,8 +109,6 @@ describe("a gateway", () => {
       expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("is for the owner")])
     }
     // One that could not start again is not ended for it.
-    const config = path.join(directory, "config.yaml")
-    const written = readFileSync(config, "utf8")
     writeFileSync(config, "a: : b\n")
     for (const words of [
       ["gateway", "restart"],
