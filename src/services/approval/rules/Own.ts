@@ -66,7 +66,10 @@ const answers = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
   const [first = "", second = "x"] = words.slice(words.findIndex((word) => scriptName.test(word)) + 1)
   const guarded = /^(approvals?|auth|pairing|config|cron|gateway)$/i
   const surely = /^hermes/.test(invocation.name) || textsOf(invocation).some((text) => /hermes/i.test(text))
-  if ((surely && !Marked.isKnown(first)) || (guarded.test(first) && !Marked.isKnown(second)))
+  if (
+    (surely && (invocation.moreOperands || !Marked.isKnown(first))) ||
+    (guarded.test(first) && !Marked.isKnown(second))
+  )
     return asks("hidden-command", "what it would tell the agent's gateway is not known before it runs")
   if (own.cron && follows(words, /^cron$/i, /^(create|edit)$/i))
     return nevers("cron", "a scheduled run must not create or edit jobs")
@@ -80,6 +83,26 @@ const typed = (invocation: Invocation): ReadonlyArray<string> => [
 ]
 
 const ownName = /hermes/i
+
+/** How the gateway stands in a list of processes. */
+const ownLine = "node /usr/lib/node_modules/hermes-effect/dist/bin/hermes.js gateway run"
+
+/** Could a pattern of `pkill -f` mean the gateway? Its plain parts, in their order, stand in the gateway's line. */
+const fitsOwnLine = (pattern: string): boolean => {
+  let from = 0
+  return pattern.split(/(?:\\.|[[\](){}|+?^$*]|\.(?=[*+?]))+/).every((part) => {
+    const at = indexOfPlain(part, from)
+    from = at + part.length
+    return at >= 0
+  })
+}
+
+/** `.` stands for any letter. */
+const indexOfPlain = (part: string, from: number): number => {
+  for (let at = from; at + part.length <= ownLine.length; at++)
+    if ([...part].every((letter, index) => letter === "." || letter === ownLine.charAt(at + index))) return at
+  return -1
+}
 
 /** Anything that ends, restarts or doubles the gateway. */
 const service = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
@@ -115,13 +138,16 @@ const service = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
           ownName.test(word) ||
           /^(node|gateway|tsx|npm)/i.test(word) ||
           Marked.mayBe(word, "hermes") ||
-          Marked.hasUnknown(word)
+          Marked.hasUnknown(word) ||
+          (name !== "killall" && has(optionsOf(textsOf(invocation)), "f", "full") && fitsOwnLine(Marked.show(word)))
       )
         ? found
         : none
     case "taskkill":
     case "stop-process":
       return textsOf(invocation).some((text) => /hermes|node|gateway/i.test(text)) ? found : none
+    case "prlimit":
+      return textsOf(invocation).some((text) => /^(?:-p|--pid=?)?PPID$/.test(text)) ? found : none
     case "kill": {
       const own_ = own.pid === undefined ? null : new RegExp(`^-?0*${own.pid}$`)
       const aimed = textsOf(invocation).some((text) => /^-?PPID$/.test(text) || own_?.test(text) === true)
@@ -175,7 +201,19 @@ const identity = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
     case "export":
     case "declare":
     case "typeset":
+    case "local":
+    case "readonly":
+    case "read":
+    case "mapfile":
+    case "readarray":
+    case "getopts":
+    case "let":
+    case "wait":
       return texts.some((text) => identityName.test(text)) ? found : none
+    case "printf":
+      return texts.some((text, at) => /^-v/.test(text) && identityName.test(text.slice(2) || (texts[at + 1] ?? "")))
+        ? found
+        : none
     default:
       return none
   }
@@ -187,7 +225,7 @@ const watches = /^(lsof|ss|netstat|fuser)$/
 /** What stands in their words is mostly a message or where a container is published; an address of ours is neither. */
 const mentions = /^(git|gh|docker|podman|docker-compose|nerdctl)$/
 const localHost =
-  /^(localhost|ip6-localhost|127(\.\d+){0,3}|0(\.0){0,3}|0x7f[0-9a-f]*|017700000001|2130706433|\[?::1\]?|\[?::\]?|::ffff:127.*)$/i
+  /^(localhost|ip6-localhost|127(\.\d+){0,3}|0(\.0){0,3}|0x7f[0-9a-f]*|017700000001|2130706433|\[?::1\]?|\[?::\]?|::ffff:127.*|(?:host|gateway)\.(?:docker|containers)\.internal)$/i
 
 /** A word that is an address as a whole, of this machine and the port. */
 const addresses = (text: string, port: number): boolean => {

@@ -208,6 +208,10 @@ export const rules: { readonly [name: string]: Rule } = {
   service,
   "rc-service": service,
   launchctl,
+  loginctl: (invocation) =>
+    /^(?:kill|terminate)-(?:user|session|seat)$/.test(first(invocation))
+      ? asks("process", "ends all processes of somebody")
+      : none,
   initctl: (invocation) =>
     /^(stop|restart)$/.test(first(invocation)) ? asks("service", "stops or restarts a service") : none,
   supervisorctl: (invocation) =>
