@@ -9,7 +9,19 @@ import process from "node:process"
 import * as TelegramServer from "../src/testing/TelegramServer.js"
 
 /** 0 takes any that is free. */
-const port = Number(process.argv[2] ?? 8_643)
+const Port = Schema.NumberFromString.pipe(Schema.int(), Schema.between(0, 65_535))
+const usualPort = "8643"
+
+const usage = `npm run telegram -- [PORT]: a Telegram of your own on 127.0.0.1:PORT (${usualPort}; 0 takes any that is free)`
+
+/** Ends in one line; whoever mistypes a port wants no stack. */
+const endWith = (text: string, code: number) =>
+  Effect.zipRight(
+    Console.error(text),
+    Effect.sync(() => {
+      process.exitCode = code
+    })
+  )
 
 const Keyboard = Schema.Struct({
   inline_keyboard: Schema.Array(
@@ -35,6 +47,7 @@ const buttonsOf = ({ messageId, parameters }: TelegramServer.Call): ReadonlyArra
 }
 
 const program = Effect.gen(function* () {
+  const port = yield* Schema.decodeUnknown(Port)(process.argv[2] ?? usualPort)
   let buttons: ReadonlyArray<Button> = []
   const observe = (call: TelegramServer.Call): void => {
     if (call.text === null || (call.method !== "sendMessage" && call.method !== "editMessageText")) return
@@ -75,6 +88,12 @@ const program = Effect.gen(function* () {
     })
   )
   yield* Effect.never
-}).pipe(Effect.scoped)
+}).pipe(
+  Effect.scoped,
+  Effect.catchTags({
+    ParseError: () => endWith(usage, 2),
+    TelegramServerFailed: ({ message }) => endWith(`${message}\n${usage}`, 1)
+  })
+)
 
 NodeRuntime.runMain(program)

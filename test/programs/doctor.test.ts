@@ -156,7 +156,7 @@ const broken: ReadonlyArray<Broken> = [
     what: "nobody at the model's address",
     breaks: nothing,
     env: () => ({ HERMES_MODEL_PROVIDER: "openai-compatible", HERMES_MODEL_BASE_URL: "http://127.0.0.1:1/v1" }),
-    finds: ["model", /could not be reached/, /base URL/]
+    finds: ["model", /could not be reached/, /^Check the network and the model's base URL\.$/]
   },
   {
     what: "a wrong bot token",

@@ -1,13 +1,15 @@
 /** `npm run telegram`: a person in a terminal writes to a bot, sees its words and presses its buttons. */
-import { spawn } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
+import * as net from "node:net"
 import path from "node:path"
 import { fileURLToPath } from "node:url"
 import { expect, it } from "vitest"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
+const tsx = path.join(root, "node_modules/tsx/dist/cli.mjs")
 
 it("is a Telegram on this machine: what is typed reaches the bot, what it says and asks is shown, #1 presses", async () => {
-  const child = spawn(process.execPath, [path.join(root, "node_modules/tsx/dist/cli.mjs"), "build/telegram.ts", "0"], {
+  const child = spawn(process.execPath, [tsx, "build/telegram.ts", "0"], {
     cwd: root,
     stdio: ["pipe", "pipe", "inherit"]
   })
@@ -51,4 +53,22 @@ it("is a Telegram on this machine: what is typed reaches the bot, what it says a
   } finally {
     child.kill()
   }
+})
+
+it("says how it is called, without a stack, to who asks for a port that is none or is taken", async () => {
+  const called = (port: string) => {
+    const { status, stderr } = spawnSync(process.execPath, [tsx, "build/telegram.ts", port], { cwd: root })
+    return [status, stderr.toString("utf8")]
+  }
+  const usage = /^npm run telegram -- \[PORT\].*\n$/
+  expect(called("--help")).toEqual([2, expect.stringMatching(usage)])
+  expect(called("70000")).toEqual([2, expect.stringMatching(usage)])
+  const taken = net.createServer()
+  await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve))
+  const address = taken.address()
+  expect(called(String(typeof address === "string" ? address : address?.port))).toEqual([
+    1,
+    expect.stringMatching(/^the Telegram server on loopback did not start: .*\nnpm run telegram -- .*\n$/)
+  ])
+  taken.close()
 })

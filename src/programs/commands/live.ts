@@ -38,8 +38,8 @@ export const models = ({ model, fallbacks, timezone }: SettingsShape) =>
       return Trial.run(seated, timezone).pipe(
         Effect.map((millis) => fine(name, `${called} answers (${(millis / 1_000).toFixed(1)} s)`)),
         Effect.catchAll((error) => {
-          const { cause, next } = ModelProblem.describe(error, 0)
-          return Effect.succeed(finding(name, `${called}: ${cause}`, next))
+          const { cause, next, remedy } = ModelProblem.describe(error, 0)
+          return Effect.succeed(finding(name, `${called}: ${cause}`, remedy ?? next))
         })
       )
     })

@@ -16,7 +16,7 @@ const facts = (job: Job): string =>
   [
     job.words || job.schedule,
     job.state !== "scheduled" ? job.state : job.nextRunAt === null ? null : `next ${localTime(job.nextRunAt)}`,
-    job.lastStatus === null ? null : `last: ${job.lastStatus}`,
+    job.lastStatus === null ? null : `last: ${job.lastStatus.replaceAll("_", " ")}`,
     job.failureStreak >= 2 ? `${job.failureStreak} failures in a row` : null
   ]
     .filter((fact) => fact !== null)

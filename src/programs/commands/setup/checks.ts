@@ -33,11 +33,11 @@ export const model = (answer: Setup.ModelAnswer, settings: SettingsShape) =>
         Effect.map(([millis = 0]) => millis),
         Effect.map((millis) => `${answer.provider}/${answer.model} answers (${(millis / 1_000).toFixed(1)} s)`),
         Effect.mapError((error) => {
-          const { cause, next } = ModelProblem.describe(error, 0)
+          const { cause, next, remedy } = ModelProblem.describe(error, 0)
           return new NotHeld({
             what: `${answer.provider}/${answer.model}`,
             detail: cause,
-            remedy: error.reason === "auth" ? "Check the key: it was not taken." : next
+            remedy: error.reason === "auth" ? "Check the key: it was not taken." : (remedy ?? next)
           })
         }),
         Effect.provide(
