@@ -19,10 +19,6 @@ const codes: ReadonlyArray<readonly [RegExp, string]> = [
 
 const codeOf = (error: BotApiRefused): string => {
   switch (error.code) {
-    // A token that is not even of the right form gets 404.
-    case 401:
-    case 404:
-      return "unauthorized"
     case 403:
       return "forbidden"
     case 413:
@@ -31,6 +27,10 @@ const codeOf = (error: BotApiRefused): string => {
       return codes.find(([pattern]) => pattern.test(error.description))?.[1] ?? "bad_request"
   }
 }
+
+/** 404 is for a token that is not even of the right form, and for a method that the server does not have. */
+const isTokenRefused = ({ code, description }: BotApiRefused): boolean =>
+  code === 401 || (code === 404 && !/method/i.test(description))
 
 const inDoubt = (detail: string, effect: Effectful): SendError =>
   effect === "once"
@@ -45,6 +45,8 @@ export const sendErrorOf = (error: BotApiError, effect: Effectful): SendError =>
   if (error.code === 429) {
     return new SendRetryable({ platform, detail, retryAfterMillis: (error.retryAfterSeconds ?? 1) * 1000 })
   }
+  // Whatever the message: it waits for a better token.
+  if (isTokenRefused(error)) return new SendRetryable({ platform, detail, retryAfterMillis: null })
   // The server failed on the way; the message may be out already.
   if (error.code >= 500) return inDoubt(detail, effect)
   return new SendRefused({ platform, detail, code: codeOf(error) })

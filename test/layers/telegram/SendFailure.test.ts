@@ -21,8 +21,7 @@ describe("Telegram send failures", () => {
     [400, "Bad Request: message text is empty", "empty"],
     [400, "Bad Request: TOPIC_CLOSED", "topic_closed"],
     [400, "Bad Request: something new", "bad_request"],
-    [401, "Unauthorized", "unauthorized"],
-    [404, "Not Found", "unauthorized"],
+    [404, "Not Found: method not found", "bad_request"],
     [413, "Request Entity Too Large", "too_long"]
   ])("%i %s is refused as %s", (code, description, expected) => {
     expect(sendErrorOf(refused(code, description), "once")).toMatchObject({ _tag: "SendRefused", code: expected })
@@ -32,6 +31,16 @@ describe("Telegram send failures", () => {
     expect(sendErrorOf(refused(429, "Too Many Requests", 13), "once")).toMatchObject({
       _tag: "SendRetryable",
       retryAfterMillis: 13_000
+    })
+  })
+
+  it.each([
+    [401, "Unauthorized"],
+    [404, "Not Found"]
+  ])("%i %s is about the token and not the message, which waits for another one", (code, description) => {
+    expect(sendErrorOf(refused(code, description), "once")).toMatchObject({
+      _tag: "SendRetryable",
+      retryAfterMillis: null
     })
   })
 
