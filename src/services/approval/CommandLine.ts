@@ -95,6 +95,7 @@ const hardly = (source: string, around: Around, found: Array<Found>): void => {
     agentHome: around.homes.agent,
     directory: around.workingDirectory,
     late: around.late,
+    follow: (file) => file,
     report: () => undefined,
     visit: (invocation) => {
       for (const finding of Hardline.rules(invocation, around.homes)) found.push({ ...finding, command: null })
@@ -125,6 +126,7 @@ export const judge = (source: string, around: Around): Judged => {
     agentHome: around.homes.agent,
     directory: around.workingDirectory,
     late: around.late,
+    follow: around.follow,
     report: (rule, text) => {
       found.push({ verdict: rule === "fork-bomb" ? "never" : "ask", rule, text, command: null })
     },
@@ -182,6 +184,7 @@ export const judge = (source: string, around: Around): Judged => {
     ))
       found.push({ ...finding, command: null })
   }
+  for (const finding of Own.counts(clean)) found.push({ ...finding, command: null })
   if (found.some((finding) => finding.verdict === "ask")) {
     // What has something to hide is read once more, word by word, whatever its words stand in.
     const forbidden = ForbiddenCommand.scan(clean, around)

@@ -173,6 +173,14 @@ const identityName = /^HERMES_(SESSION|CRON|DELEGATED|UI_SESSION|KANBAN|SEND_ORI
 /** What leaves the processes that it belongs to. */
 const leaves = /(?:^|\/)(?:setsid|nohup|daemon|daemonize|start-stop-daemon|disown)$/
 
+/** `declare -n x=HERMES_CRON_SESSION`: another name for one of them. */
+const refers = (invocation: Invocation): boolean =>
+  has(optionsOf(textsOf(invocation)), "n") &&
+  [
+    ...invocation.assignments.map(({ value }) => value),
+    ...textsOf(invocation).map((text) => text.replace(/^\w+=/, ""))
+  ].some((value) => identityName.test(value))
+
 /** A marked tree stays marked: nothing in it takes the names away that say who it works for. */
 const identity = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
   const found = nevers("identity", "hides for whom it runs")
@@ -202,6 +210,7 @@ const identity = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
     case "declare":
     case "typeset":
     case "local":
+      return texts.some((text) => identityName.test(text)) || refers(invocation) ? found : none
     case "readonly":
     case "read":
     case "mapfile":
@@ -218,6 +227,14 @@ const identity = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
       return none
   }
 }
+
+/** `((HERMES_CRON_SESSION=0))`, `exec {HERMES_CRON_SESSION}>x`: set by no command's word. */
+const setsWithoutCommand =
+  /\(\([^)]*\bHERMES_(?:SESSION|CRON|DELEGATED)\w*\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)|\{HERMES_(?:SESSION|CRON|DELEGATED)\w*\}[<>]/
+
+/** What a line does to the marks of its turn where it only counts or opens. */
+export const counts = (source: string): ReadonlyArray<Finding> =>
+  setsWithoutCommand.test(source) ? nevers("identity", "hides for whom it runs") : none
 
 const networkPrograms =
   /^(curl|wget|nc|ncat|netcat|telnet|socat|https?|xh|openssl|python[\d.]*|node|deno|bun|perl|ruby|php|fetch|lwp-request|ssh|websocat|grpcurl|aria2c|iwr|irm|invoke-webrequest|invoke-restmethod|httpie|ab|wrk|hey|lynx|w3m|links|nmap|wscat|autossh|chromium|google-chrome|firefox|open|xdg-open|ngrok|tailscale|cloudflared|bore|lt|localtunnel)$/

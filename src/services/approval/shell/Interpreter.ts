@@ -8,12 +8,15 @@ import type { Assignment, Redirect, Script, Simple, Statement, Word } from "./Sc
 import * as ScriptReader from "./ScriptReader.js"
 import * as StaticOutput from "./StaticOutput.js"
 import type { Parse } from "./SyntaxTree.js"
+import * as Tails from "./Tails.js"
 
 export interface Options {
   readonly parse: Parse
   readonly home: string
   readonly agentHome: string
   readonly directory: string
+  /** Where a program that is named by its path really lies. */
+  readonly follow: (file: string) => string
   /** Every command that may run, in the order of the text. */
   readonly visit: (invocation: Invocation) => void
   /** Has it taken too long? A few commands are always looked at. */
@@ -50,6 +53,8 @@ export class Interpreter {
   readonly #functions = new Map<string, Array<Script>>()
   readonly #aliases = new Map<string, Array<string>>()
   readonly #outputs = new Map<Script, string>()
+  /** Programs to which the line gives another name (`ln -s /bin/rm x`), by it. */
+  readonly #renamed = new Map<string, string>()
   /** Functions and aliases that are being looked at: what they call again is known already. */
   readonly #active = new Set<string>()
   #directory: string | null
@@ -370,11 +375,16 @@ export class Interpreter {
       through: context.through,
       moreOperands
     }
+    const deeper = { ...context, depth: context.depth + 1 }
     this.#programs?.add(name)
     if (takesSubscripts.test(name) && args.some(({ text }) => runningSubscript.test(Marked.show(text))))
       this.#options.report("hidden-command", `\`${name}\` would run what stands in a subscript`)
     this.#options.visit(invocation)
     this.#follow(invocation, context)
+    if (first !== undefined)
+      for (const text of this.#otherNames(program))
+        this.#command([{ ...first, text }, ...args], assignments, opened, deeper, moreOperands)
+    this.#rename(invocation)
     this.#changeDirectory(invocation)
     this.#lastWord = argv.at(-1)?.text ?? this.#lastWord
     if (name === "alias") this.#define(args)
@@ -386,13 +396,31 @@ export class Interpreter {
     if (this.#active.has(program)) return
     this.#active.add(program)
     for (const script of program.includes("/") ? [] : (this.#functions.get(program) ?? []))
-      this.#script(script, { ...context, positional: args.map((argument) => argument.text), depth: context.depth + 1 })
+      this.#script(script, { ...deeper, positional: args.map((argument) => argument.text) })
     for (const text of this.#aliases.get(program) ?? [])
-      this.text(`${text} ${args.map((argument) => quoted(argument.text)).join(" ")}`, {
-        ...context,
-        depth: context.depth + 1
-      })
+      this.text(`${text} ${args.map((argument) => quoted(argument.text)).join(" ")}`, deeper)
     this.#active.delete(program)
+  }
+
+  /** What a program that is named by its path is besides: what a link leads to, what it is a copy of. */
+  #otherNames(program: string): ReadonlyArray<string> {
+    const file = program.includes("/") && Marked.isKnown(program) ? this.#absolute(program) : null
+    if (file === null) return []
+    const others = [this.#renamed.get(file) ?? file, this.#options.follow(file)]
+    return others.filter((other) => Tails.isHead(other) && nameOf(other) !== nameOf(file))
+  }
+
+  #rename({ args, name }: Invocation): void {
+    if (!/^(?:ln|cp|mv|install)$/.test(name)) return
+    const [from, into, ...more] = args.map(({ text }) => text).filter((text) => !text.startsWith("-"))
+    if (from === undefined || into === undefined || more.length > 0 || !Marked.isKnown(into)) return
+    for (const file of [this.#absolute(into), this.#absolute(`${into}/${from.split("/").at(-1) ?? ""}`)])
+      if (file !== null) this.#renamed.set(file, from)
+  }
+
+  #absolute(file: string): string | null {
+    if (file.startsWith("/")) return path.normalize(file)
+    return this.#directory === null ? null : path.resolve(this.#directory, file)
   }
 
   #follow(invocation: Invocation, context: Context): void {

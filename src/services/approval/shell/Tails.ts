@@ -33,7 +33,8 @@ const heads = words(
   sh bash zsh dash ksh fish python python2 python3 node perl ruby php`
 )
 
-const isHead = (text: string): boolean => {
+/** Does a word name one of them, by its name or by its path? */
+export const isHead = (text: string): boolean => {
   const name = Marked.isKnown(text) && !/[\s=]/.test(text) ? nameOf(text) : ""
   return heads.has(name) || name.startsWith("mkfs")
 }
