@@ -44,6 +44,9 @@ const alone: { readonly [name: string]: string } = {
   sessions: "list"
 }
 
+/** Groups that do nothing when they are called alone: what is in them is told. */
+const idle: ReadonlySet<string> = new Set(["key"])
+
 /** The arguments with the command that is meant when only a group was named. */
 const completed = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
   const [name = "", next] = args
@@ -82,7 +85,8 @@ const run = (args: ReadonlyArray<string>) =>
     }
     const loaded = yield* load(rest)
     const places = placesOf(loaded)
-    if (rest.length === 0 || asksForHelp(rest)) {
+    const isIdle = rest.length === 1 && idle.has(rest[0] ?? "")
+    if (rest.length === 0 || isIdle || asksForHelp(rest)) {
       const place = Help.find(places, Misuse.wordsIn(rest))
       return yield* say(place === null ? Help.overview(places) : Help.of(place))
     }

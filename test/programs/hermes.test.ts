@@ -72,6 +72,7 @@ describe("the command", () => {
     [["send", "--to", "web"], "say what"],
     [["send", "--to", " ", "hello"], "say where to"],
     [["explain", ""], "ID is empty"],
+    [["approvals", "judge", " "], "COMMAND is empty"],
     [["deliveries", "retry", " "], "ID is empty"],
     [["sessions", "show", ""], "SESSION is empty"],
     [["cron", "show", ""], "JOB is empty"],
@@ -96,6 +97,7 @@ describe("the command", () => {
     for (const group of ["sessions", "deliveries", "approvals", "cron"])
       expect(JSON.parse((await run([group, "--json", "--home", directory])).stdout)).toEqual([])
     expect((await run(["pairing", "--home", directory])).stdout).toContain("Waiting to be let in")
+    expect((await run(["key", "--home", directory])).stdout).toMatch(/Usage: hermes key …\n\nCommands:\n {2}rotate /)
     expect((await run(["config", "--home", directory])).stdout).toContain("model.provider")
     expect((await run(["sessions", "-n", "0", "--home", directory])).code).toBe(2)
   })
@@ -274,10 +276,27 @@ describe("looking things up", () => {
     const shown = await run(["sessions", "show", sessionId.slice(0, 12), "--home", directory])
     expect(shown.stdout).toContain("hello")
     expect(await run(["sessions", "rename", sessionId, "Tea", "--home", directory])).toMatchObject({ code: 0 })
+    for (const change of ["archive", "unarchive", "archive"])
+      expect(await run(["sessions", change, "Tea", "--home", directory])).toMatchObject({ code: 0, stderr: "" })
     expect(await run(["sessions", "delete", "Tea", "--json", "--home", directory])).toMatchObject({ code: 0 })
     const gone = await run(["sessions", "show", "Tea", "--home", directory])
     expect(gone).toMatchObject({ code: 1, stdout: "" })
     expect(gone.stderr).toContain("no session")
+  })
+
+  test("a file that is not there, or is none of ours, is told in one line", async () => {
+    const directory = home("files")
+    const broken = path.join(directory, "broken.yaml")
+    for (const group of ["sessions", "cron"])
+      expect(await run([group, "import", "/nowhere/at-all", "--home", directory])).toEqual({
+        code: 1,
+        stdout: "",
+        stderr: "hermes: there is no /nowhere/at-all\n"
+      })
+    mkdirSync(directory, { recursive: true })
+    writeFileSync(broken, "$ hermes cron export\nversion: 1\n")
+    const { stderr } = await run(["cron", "import", broken, "--home", directory])
+    expect(stderr).toMatch(/^hermes: .*broken\.yaml: .* at line 1, column 1\n$/)
   })
 
   test("a message out waits for a gateway as a row, split and resolved like any other", async () => {

@@ -116,7 +116,7 @@ const exitCodes = { allow: null, ask: 10, never: 11 } as const
 const judge = Command.make(
   "judge",
   {
-    command: Args.text({ name: "COMMAND" }).pipe(Args.withDescription("The command line, as one argument.")),
+    command: named("COMMAND").pipe(Args.withDescription("The command line, as one argument.")),
     workdir: Options.text("workdir").pipe(
       Options.withPseudoName("DIR"),
       Options.withDescription("Where it would run; here when left out."),

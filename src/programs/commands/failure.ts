@@ -1,6 +1,7 @@
 /** How a command ends that did not do what was asked: its exit code (contract §2) and its words. */
 import * as HelpDoc from "@effect/cli/HelpDoc"
 import * as ValidationError from "@effect/cli/ValidationError"
+import type { PlatformError } from "@effect/platform/Error"
 import { Cause, Data } from "effect"
 import { uncoloured } from "./output.js"
 
@@ -16,6 +17,14 @@ export class Ended extends Data.TaggedError("Ended")<{ readonly code: ExitCode; 
 
 export const failed = (text: string): Ended => new Ended({ code: 1, text })
 export const usage = (text: string): Ended => new Ended({ code: 2, text })
+
+/** A file that the call names is not there, or not to be read. */
+export const unreadable = (file: string, error: PlatformError): Ended =>
+  failed(
+    error._tag === "SystemError" && error.reason === "NotFound"
+      ? `there is no ${file}`
+      : `${file} cannot be read: ${error.message}`
+  )
 
 /** What starting again does not cure: the configuration, the home or a lock has to be looked at. */
 const conflicts: ReadonlySet<string> = new Set([

@@ -9,7 +9,7 @@ import { Desk } from "../../services/operation/Desk.js"
 import { limits } from "../../services/session/SessionArchive.js"
 import * as SessionFile from "../../services/session/SessionFile.js"
 import { desk } from "./desk.js"
-import { failed, usage } from "./failure.js"
+import { failed, unreadable, usage } from "./failure.js"
 import { answer, note, plain } from "./output.js"
 import { find, reference } from "./sessionReference.js"
 
@@ -106,13 +106,14 @@ export const importing = Command.make(
   ({ file }) =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
-      const unreadable = (error: { readonly message: string }) => failed(`${file} cannot be read: ${error.message}`)
-      const { size } = yield* fs.stat(file).pipe(Effect.catchAll(unreadable))
+      const { size } = yield* fs.stat(file).pipe(Effect.mapError((error) => unreadable(file, error)))
       if (Number(size) > limits.bytesInAll)
         return yield* failed(
           `${file} has ${size} bytes; one import takes ${limits.bytesInAll} at most: export fewer at once`
         )
-      const read = SessionFile.read(yield* fs.readFileString(file).pipe(Effect.catchAll(unreadable)))
+      const read = SessionFile.read(
+        yield* fs.readFileString(file).pipe(Effect.mapError((error) => unreadable(file, error)))
+      )
       // Nothing is stored before all of it has been understood.
       if (Either.isLeft(read)) return yield* failed(`${file}, ${read.left.message}; nothing was imported`)
       const { sessions } = yield* Desk
@@ -126,7 +127,9 @@ export const importing = Command.make(
       }
       yield* answer(Imported, { imported, present, messages }, () => [
         `${imported.length} conversation${imported.length === 1 ? "" : "s"} with ${messages} messages imported.`,
-        ...(present.length === 0 ? [] : [`${present.length} were here already and stay as they are.`])
+        ...(present.length === 0
+          ? []
+          : [`${present.length} ${present.length === 1 ? "was" : "were"} here already: that stays as it is.`])
       ])
     })
 ).pipe(

@@ -8,7 +8,7 @@ import { shortened } from "../../services/operation/Shortened.js"
 
 export const reference = named("SESSION").pipe(Args.withDescription("Its id, the beginning of its id, or its title."))
 
-/** How many sessions are looked through for a title or the beginning of an id. */
+/** How many sessions of each list are looked through for a title or the beginning of an id. */
 const searched = 500
 
 /** The one session that is meant; nobody guesses. */
@@ -22,11 +22,13 @@ export const find = (wanted: string) =>
       )
     )
     if (exact !== null) return exact
-    const all = yield* sessions.list({ limit: searched })
-    const fitting = all.filter((session) => session.title === wanted || session.id.startsWith(wanted))
+    const lists = yield* Effect.forEach([false, true], (archived) => sessions.list({ limit: searched, archived }))
+    const fitting = lists.flat().filter((session) => session.title === wanted || session.id.startsWith(wanted))
     const [only, another] = fitting
     if (only === undefined)
-      return yield* failed(`there is no session "${shortened(wanted)}"; \`hermes sessions list\` shows them`)
+      return yield* failed(
+        `there is no session "${shortened(wanted)}"; \`hermes sessions list\` shows them, with --archived those that are put away`
+      )
     if (another !== undefined)
       return yield* failed(
         `"${shortened(wanted)}" fits several sessions: ${fitting.map((session) => session.id).join(", ")}`

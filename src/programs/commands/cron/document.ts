@@ -11,7 +11,7 @@ import { Desk } from "../../../services/operation/Desk.js"
 import * as Misfit from "../../../services/operation/Misfit.js"
 import * as JobExport from "../../../services/schedule/JobExport.js"
 import { desk } from "../desk.js"
-import { failed } from "../failure.js"
+import { failed, unreadable } from "../failure.js"
 import { json } from "../invocation.js"
 import { answer, plain, say } from "../output.js"
 import { notInCron } from "./notInCron.js"
@@ -44,7 +44,7 @@ const read = (file: string) =>
         maxBytes: longest
       })
     : Effect.flatMap(FileSystem.FileSystem, (fs) => fs.readFileString(file)).pipe(
-        Effect.mapError((error) => failed(`${file} cannot be read: ${error.message}`))
+        Effect.mapError((error) => unreadable(file, error))
       )
 
 const parsed = (file: string, text: string) =>
@@ -56,7 +56,8 @@ const parsed = (file: string, text: string) =>
         if (another !== undefined)
           throw new Error("it holds more than one document (parted by ---); one file is one list")
         const [error] = document?.errors ?? []
-        if (error !== undefined) throw error
+        // What follows shows the place as a drawing.
+        if (error !== undefined) throw new Error(error.message.split("\n")[0]?.replace(/:$/, ""))
         return document?.toJS()
       },
       catch: (error) => failed(`${file}: ${error instanceof Error ? error.message : String(error)}`)
