@@ -230,7 +230,7 @@ const identity = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
 
 /** `((HERMES_CRON_SESSION=0))`, `exec {HERMES_CRON_SESSION}>x`: set by no command's word. */
 const setsWithoutCommand =
-  /\(\([^)]*\bHERMES_(?:SESSION|CRON|DELEGATED)\w*\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)|\{HERMES_(?:SESSION|CRON|DELEGATED)\w*\}[<>]/
+  /\(\([^()]*\bHERMES_(?:SESSION|CRON|DELEGATED)\w*\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)|\{HERMES_(?:SESSION|CRON|DELEGATED)\w*\}[<>]/
 
 /** What a line does to the marks of its turn where it only counts or opens. */
 export const counts = (source: string): ReadonlyArray<Finding> =>

@@ -36,7 +36,7 @@ interface Context {
 const reserved = /^(?:[{}!]|\[\[|\]\]|if|then|elif|else|fi|for|while|until|do|done|case|esac|select|function|in|[()]+)$/
 
 /** The shell runs what stands in a subscript when it counts, tests or sets: `x='a[$(rm y)]'; echo $((x))`. */
-const runningSubscript = /[A-Za-z_]\w*\[[^\]]*(?:\$\(|`)/
+const runningSubscript = /[A-Za-z_]\w*\[[^\][]*(?:\$\(|`)/
 const takesSubscripts =
   /^(?:let|test|\[|\[\[|printf|read|mapfile|readarray|unset|declare|typeset|local|export|readonly|wait|getopts)$/
 
