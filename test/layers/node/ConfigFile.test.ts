@@ -329,6 +329,8 @@ describe("ConfigFile", () => {
         expect(text).toBe("# mine\nmodel:\n  name: b # this one\nagent:\n  max_turns: 7\n")
         const refused = yield* Effect.flip(config.set("agent.max_turns", "none"))
         expect(refused._tag).toBe("ValueRefused")
+        const provider = yield* Effect.flip(config.set("model.provider", "antropic"))
+        expect(provider.message).toContain("expected offline, anthropic, openai or openai-compatible, not")
         const unknown = yield* Effect.flip(config.set("agent.max_turn", "7"))
         expect(unknown.message).toContain("did you mean agent.max_turns?")
         const section = yield* Effect.flip(config.get("model"))

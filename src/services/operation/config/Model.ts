@@ -24,15 +24,16 @@ import {
   WebAddress,
   WebAddressOrNone,
   WebSearchProvider,
-  nowhere,
-  oneOf
+  expecting,
+  nowhere
 } from "./Value.js"
 
 export const model = {
   modelProvider: key({
     path: "model.provider",
     env: "HERMES_MODEL_PROVIDER",
-    schema: oneOf(...Provider.literals),
+    // The scripted one is for tests.
+    schema: expecting(Provider, "offline, anthropic, openai or openai-compatible"),
     fallback: "offline",
     doc: "offline, anthropic, openai or openai-compatible (Ollama, llama.cpp, vLLM, LM Studio, OpenRouter …); keys go into .env, further ones of the same provider as NAME_2 to NAME_9",
     example: "anthropic"
