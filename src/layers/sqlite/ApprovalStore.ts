@@ -1,3 +1,4 @@
+import type { SqlClient } from "@effect/sql"
 import { Effect, Layer, Schema } from "effect"
 import { ApprovalRow } from "../../services/approval/Approval.js"
 import { ApprovalStore } from "../../services/approval/ApprovalStore.js"
@@ -19,6 +20,11 @@ const one = Rows.first(Row)
 
 const columns = `id, session_key AS sessionKey, turn_id AS turnId, call_id AS callId, tool, subject, reasons, state,
   asked_at AS askedAt, expires_at AS expiresAt, answered_at AS answeredAt, answer, answered_by AS "by"`
+
+/** What was answered for a conversation ends with it: `/new` begins another under the same key. */
+const inItsConversation = (sql: SqlClient.SqlClient) =>
+  sql`answered_at >= coalesce((SELECT max(started_at) FROM sessions
+    WHERE key = approvals.session_key AND ended_at IS NULL), 0)`
 
 /** Questions in SQLite. */
 export const layer = Layer.effect(
@@ -82,7 +88,7 @@ export const layer = Layer.effect(
       grants: Effect.fn("ApprovalStore.grants")((tool: string | null) =>
         database.read("approval.grants", (sql) =>
           many(sql`SELECT ${sql.literal(columns)} FROM approvals
-            WHERE state = 'approved' AND answer IN ('session', 'always')
+            WHERE state = 'approved' AND (answer = 'always' OR (answer = 'session' AND ${inItsConversation(sql)}))
               AND ${tool === null ? sql`1` : sql`tool = ${tool}`}
             ORDER BY answered_at DESC, id DESC LIMIT 500`)
         )

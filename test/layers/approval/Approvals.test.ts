@@ -1,5 +1,5 @@
 import { describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer, Ref, TestClock } from "effect"
+import { Clock, Effect, Fiber, Layer, Ref, TestClock } from "effect"
 import { expect } from "vitest"
 import * as CronMarker from "../../../src/fibers/CronMarker.js"
 import * as DeliveryOrigin from "../../../src/fibers/DeliveryOrigin.js"
@@ -21,6 +21,7 @@ import { SessionId } from "../../../src/services/session/Session.js"
 import * as RiskJudgeLayer from "../../../src/layers/approval/RiskJudge.js"
 import { advisedAgainst, type Risk, RiskJudge } from "../../../src/services/approval/RiskJudge.js"
 import * as Testing from "../../../src/testing/ScriptedModel.js"
+import { Database, Transaction } from "../../../src/services/state/Database.js"
 import { Drain } from "../../../src/services/operation/Drain.js"
 import type { SettingsShape } from "../../../src/services/operation/Settings.js"
 import { layerMemory } from "../sqlite/temporary.js"
@@ -549,6 +550,43 @@ describe("a yes for more than once", () => {
       yield* asked("key:a", "five")
       yield* answer("key:a", false)
       expect(yield* Fiber.join(unlike)).toEqual(left("denied"))
+    }).pipe(Effect.provide(world()))
+  )
+
+  it.effect("for a conversation ends with it: another one under the same key is asked again", () =>
+    Effect.gen(function* () {
+      const database = yield* Database
+      const begin = (id: string, at: number) =>
+        database.write(
+          "test",
+          Effect.flatMap(Transaction, (sql) =>
+            sql`UPDATE sessions SET ended_at = ${at} WHERE key = 'key:a'`.pipe(
+              Effect.zipRight(
+                sql`INSERT INTO sessions ${sql.insert({
+                  id,
+                  key: "key:a",
+                  source: "telegram",
+                  started_at: at,
+                  last_activity_at: at
+                })}`
+              )
+            )
+          )
+        )
+      yield* begin("one", 0)
+      const first = yield* ask("a", "one")
+      yield* asked("key:a", "one")
+      yield* answer("key:a", true, { scope: "session" })
+      expect(yield* Fiber.join(first)).toEqual(right("ran one"))
+      expect(yield* now("a", "two")).toEqual(right("ran two"))
+      yield* settle(1_000)
+      yield* begin("two", yield* Clock.currentTimeMillis)
+      const again = yield* ask("a", "three")
+      yield* asked("key:a", "three")
+      yield* answer("key:a", false)
+      expect(yield* Fiber.join(again)).toEqual(left("denied"))
+      const approvals = yield* Approvals
+      expect(yield* approvals.grants).toEqual([])
     }).pipe(Effect.provide(world()))
   )
 
