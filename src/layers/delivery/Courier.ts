@@ -34,12 +34,8 @@ export interface Courier {
   ) => Effect.Effect<Effect.Effect<Delivered, StateError>>
   /** Runs in a fiber of the layer, bound to the caller's turn where there is one; the caller's end is not its end. */
   readonly apart: <A, E>(self: Effect.Effect<A, E>) => Effect.Effect<Turn.TurnFiber<A, E>>
-  /** One row, now; without an adapter it waits. `rest` is being sent too, once this is: a pause is theirs as well. */
-  readonly carry: (
-    row: DeliveryRow,
-    rest: ReadonlyArray<DeliveryRow>,
-    buttons: ReadonlyArray<Button>
-  ) => Effect.Effect<Outcome>
+  /** One row, now; without an adapter it waits. */
+  readonly carry: (row: DeliveryRow, buttons: ReadonlyArray<Button>) => Effect.Effect<Outcome>
 }
 
 /** How it ended, from the rows as they stand. */
@@ -94,11 +90,10 @@ export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Serv
 
     const carry = Effect.fnUntraced(function* (
       row: DeliveryRow,
-      rest: ReadonlyArray<DeliveryRow>,
       buttons: ReadonlyArray<Button>
     ): Effect.fn.Return<Outcome> {
       const adapter = yield* registry.get(row.address.platform)
-      const pause: Pause = (millis, reason) => ledger.pause([row, ...rest], millis, reason)
+      const pause: Pause = (millis, reason) => ledger.pause(row, millis, reason)
       if (adapter !== null) return yield* transmit(bounded, adapter, files, row, buttons, pause)
       const now = yield* Clock.currentTimeMillis
       return {
@@ -132,7 +127,7 @@ export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Serv
       along: Step<void> | undefined
     ): Effect.Effect<ReadonlyArray<DeliveryRow>, StateError> =>
       Effect.uninterruptibleMask((restore) =>
-        sendAndSettle(restore(carry(row, rest, rest.length === 0 ? buttons : [])), row, rest, along)
+        sendAndSettle(restore(carry(row, rest.length === 0 ? buttons : [])), row, rest, along)
       )
 
     const sendAndSettle = Effect.fnUntraced(function* (
@@ -144,8 +139,9 @@ export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Serv
       yield* milestone.reach("send.before")
       const outcome = yield* carried
       yield* milestone.reach("send.answered")
+      const [next] = rest
       const settled = yield* !stops(row, outcome)
-        ? settleAll([row], () => outcome, rest.length === 0 ? along : undefined)
+        ? settleAll([row], () => outcome, next === undefined ? along : outbox.notePause(next.id, null))
         : outcome._tag === "Sent"
           ? settleAll([row], () => outcome, along)
           : Effect.flatMap(Clock.currentTimeMillis, (now) =>
@@ -172,6 +168,8 @@ export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Serv
           const waits: Outcome = { _tag: "Waits", notBefore, reason: "it waits behind an earlier message" }
           return done.concat(yield* settleAll([row, ...rest], () => waits, along))
         }
+        // An earlier life sent what is in front of it.
+        if (done.length === 0 && row.notBefore !== null) yield* ledger.settle([], outbox.notePause(row.id, null))
         progress.begun = done.length + 1
         done.push(...(yield* sendPart(row, rest, buttons, along)))
       }

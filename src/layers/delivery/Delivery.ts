@@ -82,6 +82,7 @@ const rowsOf = (
     transcriptId,
     via: outgoing.via,
     state: "sending",
+    ...(index === 0 ? {} : { follows: true }),
     replyToPerson: outgoing.replyToPerson,
     resendOf: null,
     ...sender

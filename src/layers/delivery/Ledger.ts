@@ -28,10 +28,10 @@ export interface Ledger {
     pauseMillis?: number
   ) => Effect.Effect<ReadonlyArray<DeliveryRow>, StateError>
   /**
-   * Sits out a pause that the platform asked for before anything of these rows left it, written down so that an end in
-   * the middle of it leaves them waiting and not in doubt. Once it succeeds they are about to leave again.
+   * Sits out a pause that the platform asked for before anything of this row left it, written down so that an end in the
+   * middle of it leaves it waiting and not in doubt. Once it succeeds the row is about to leave again.
    */
-  readonly pause: (rows: ReadonlyArray<DeliveryRow>, millis: number, reason: string) => Effect.Effect<void, StateError>
+  readonly pause: (row: DeliveryRow, millis: number, reason: string) => Effect.Effect<void, StateError>
   /** Takes a waiting row into this process's hands. */
   readonly take: (row: DeliveryRow) => Effect.Effect<DeliveryRow, StateError>
   /** Is this row in this process's hands? Recovery leaves it alone. */
@@ -56,7 +56,7 @@ const settledRow = (row: DeliveryRow, ending: Ending, now: number): DeliveryRow 
     case "Waits":
       return changed(row, { state: "pending", reason: ending.reason, notBefore: ending.notBefore })
     default:
-      return changed(row, { state: stateOf(ending._tag), reason: ending.reason, settledAt: now })
+      return changed(row, { state: stateOf(ending._tag), reason: ending.reason, settledAt: now, notBefore: null })
   }
 }
 
@@ -151,12 +151,11 @@ export const make = (holds: Holds) =>
         }
         return rows
       }, Effect.uninterruptible),
-      pause: Effect.fnUntraced(function* (rows, millis, reason) {
-        const ids = rows.map((row) => row.id)
+      pause: Effect.fnUntraced(function* ({ id }, millis, reason) {
         const until = { notBefore: clock.unsafeCurrentTimeMillis() + millis, reason: redactor.text(reason) }
-        yield* database.write("delivery.pause", outbox.notePause(ids, until))
+        yield* database.write("delivery.pause", outbox.notePause(id, until))
         yield* Effect.sleep(millis)
-        yield* database.write("delivery.pause", outbox.notePause(ids, null))
+        yield* database.write("delivery.pause", outbox.notePause(id, null))
       }),
       take: (row) =>
         Effect.gen(function* () {

@@ -19,6 +19,7 @@ const pageSize = 200
 const doubtfulSize = 1_000
 
 const stopped = "the gateway stopped while it was being sent"
+const unsent = "the gateway stopped before it was sent"
 
 export const make = (ledger: Ledger) =>
   Effect.gen(function* () {
@@ -28,8 +29,7 @@ export const make = (ledger: Ledger) =>
 
     const judge = (row: DeliveryRow): Effect.Effect<Ending> =>
       Effect.gen(function* () {
-        if (row.notBefore !== null)
-          return { _tag: "Waits", notBefore: row.notBefore, reason: row.reason ?? "the platform asked to wait" }
+        if (row.notBefore !== null) return { _tag: "Waits", notBefore: row.notBefore, reason: row.reason ?? unsent }
         const adapter = yield* registry.get(row.address.platform)
         if (adapter !== null && !adapter.capabilities.platformIds && row.transcriptId !== null)
           return { _tag: "Sent", platformMessageId: String(row.transcriptId), note: null }

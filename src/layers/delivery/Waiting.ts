@@ -100,7 +100,7 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, scope: Scop
         Effect.gen(function* () {
           const after = row.part < row.parts ? yield* partsAfter(row) : []
           const taken = yield* ledger.take(row)
-          const outcome = yield* restore(courier.carry(taken, [], []))
+          const outcome = yield* restore(courier.carry(taken, []))
           const final: Outcome =
             outcome._tag === "Waits" && taken.attempts >= maximumAttempts
               ? { _tag: "Failed", reason: `given up after ${taken.attempts} attempts: ${outcome.reason}` }

@@ -83,14 +83,14 @@ const rowOf = (delivery: NewDelivery, id: string, createdAt: number): DeliveryRo
       isCron: delivery.isCron,
       createdAt,
       settledAt: null,
-      notBefore: null
+      notBefore: delivery.follows === true ? createdAt : null
     },
     { disableValidation: true }
   )
 
 /** What a new row has; the rest of its columns is null. */
 const insertable = `id, cause_kind, cause_id, platform, chat_id, thread_id, anchor, scope_id, part, parts, text, media,
-  transcript_id, via, state, attempts, resend_of, reply_to_person, turn_id, session_key, is_cron, created_at`
+  transcript_id, via, state, attempts, resend_of, reply_to_person, turn_id, session_key, is_cron, created_at, not_before`
 
 /** In the order of {@link insertable}. */
 const valuesOf = (row: DeliveryRow): ReadonlyArray<string | number | null> => [
@@ -115,7 +115,8 @@ const valuesOf = (row: DeliveryRow): ReadonlyArray<string | number | null> => [
   row.turnId,
   row.sessionKey,
   Rows.flag(row.isCron),
-  row.createdAt
+  row.createdAt,
+  row.notBefore
 ]
 
 const insertRows = (count: number): string => {
@@ -174,11 +175,11 @@ const make = Effect.gen(function* () {
           SET state = 'sending', attempts = attempts + 1, settled_at = NULL, not_before = NULL, reason = NULL
           WHERE id = ${id} AND state <> 'sent'`)
       ),
-    notePause: (ids, pause) =>
+    notePause: (id, pause) =>
       Effect.flatMap(Transaction, (sql) =>
         Effect.asVoid(sql`UPDATE deliveries
           SET not_before = ${pause?.notBefore ?? null}, reason = ${pause?.reason ?? null}
-          WHERE ${sql.in("id", ids)} AND state = 'sending'`)
+          WHERE id = ${id} AND state = 'sending'`)
       ),
     noteMessage: (id, platformMessageId) =>
       Effect.flatMap(Transaction, (sql) =>

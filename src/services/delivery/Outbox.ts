@@ -58,6 +58,8 @@ export interface NewDelivery {
   readonly transcriptId: number | null
   readonly via: Via
   readonly state: "pending" | "sending"
+  /** A later part: nothing of it leaves before what is in front of it has. */
+  readonly follows?: true
   readonly replyToPerson: boolean
   readonly resendOf: string | null
   readonly turnId: string | null
@@ -86,11 +88,11 @@ export class Outbox extends Context.Tag("hermes/delivery/Outbox")<
     /** pending → sending, one more attempt. */
     readonly markSending: (id: string) => Step<void>
     /**
-     * These are being sent and nothing of them has left: the platform asked to wait until `notBefore`. Found so at a
-     * start they are in no doubt. Null when they are tried again, and from then on they are.
+     * It is being sent and nothing of it has left: the platform asked to wait until `notBefore`. Found so at a start, as
+     * a part that follows is too, it is in no doubt. Null when it leaves now, and from then on it is.
      */
     readonly notePause: (
-      ids: ReadonlyArray<string>,
+      id: string,
       pause: { readonly notBefore: number; readonly reason: string } | null
     ) => Step<void>
     /** The message is on the platform but not yet final (a streamed reply). */

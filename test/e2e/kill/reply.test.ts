@@ -64,8 +64,8 @@ const cases: ReadonlyArray<Case> = [
     point: "send.answered",
     parts: 2,
     asked: 1,
-    heard: [twice, copied],
-    rows: ["unknown", "unknown", "sent copy", "sent copy"]
+    heard: [twice, once],
+    rows: ["unknown", "sent", "sent copy"]
   },
   {
     point: "send.settled",

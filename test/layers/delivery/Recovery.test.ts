@@ -166,6 +166,33 @@ describe("at boot", () => {
     }).pipe(Effect.provide(durable))
   )
 
+  it.scoped("so do those after a part that was on its way when the gateway was killed, a job's too", () =>
+    Effect.gen(function* () {
+      const chat = platform("telegram", { maxMessageLength: 200 })
+      const first = yield* life([chat])
+      chat.onSend = (message, arrives) => (message.text.includes("(2/") ? Effect.never : arrives)
+      const long = "several words ".repeat(40)
+      const job = { cause: { kind: "cron", id: "run_1" }, replyToPerson: false } as const
+      for (const message of [outgoing("1", long), outgoing("2", long, job)])
+        yield* Effect.fork(first.delivery.deliver(message))
+      yield* settle
+      yield* first.kill
+      chat.onSend = (_message, arrives) => arrives
+      const second = yield* life([chat])
+      assert.deepStrictEqual(yield* second.delivery.recover, { sent: 5, unknown: 2, resent: 1 })
+      const rows = new Map((yield* second.outbox.list({ limit: 20 })).map((row) => [row.id, row]))
+      const partsIn = (chatId: string) =>
+        [...new Set(chat.posted.flatMap((posted) => (posted.chatId === chatId ? [posted.deliveryId] : [])))].map(
+          (id) => {
+            const row = rows.get(id)
+            return `${row?.resendOf === null ? "" : "copy of "}${row?.part}`
+          }
+        )
+      assert.deepStrictEqual(partsIn("1"), ["1", "copy of 2", "3", "4"])
+      assert.deepStrictEqual(partsIn("2"), ["1", "3", "4"])
+    }).pipe(Effect.provide(durable))
+  )
+
   it.scoped("a text that stands in a transcript needs no copy where that is its proof", () =>
     Effect.gen(function* () {
       const page = platform("web", { platformIds: false })
