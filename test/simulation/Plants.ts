@@ -51,9 +51,9 @@ export const plants: Readonly<Record<string, Plant>> = {
   },
   "queue-backwards": {
     finds: "order",
-    file: "src/layers/conversation/Actor.ts",
-    takes: "const entry = pending.shift()",
-    puts: "const entry = pending.pop()"
+    file: "src/layers/conversation/WaitingLine.ts",
+    takes: "shift: () => waiting.shift(),",
+    puts: "shift: () => waiting.pop(),"
   },
   "behind-overtakes": {
     finds: "order",
@@ -64,8 +64,8 @@ export const plants: Readonly<Record<string, Plant>> = {
   "reports-overtake": {
     finds: "order",
     file: "src/layers/conversation/Actor.ts",
-    takes: "const waiting = running?.spoken === true ? deferred : pending",
-    puts: "const waiting = pending"
+    takes: "if (running?.spoken === true) deferred.push(entry)\n          else waiting.push(entry)",
+    puts: "waiting.push(entry)"
   },
   "lost-results-are-left-out": {
     finds: "transcript",
