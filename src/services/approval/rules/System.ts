@@ -69,6 +69,29 @@ const pacman: Rule = (invocation) =>
     ? asks("package-removal", "removes packages")
     : none
 
+const containerValued = "v volume mount pid userns ipc net network uts cgroupns cap-add device security-opt".split(" ")
+
+const host = /^host$/
+const hostFolder =
+  /^\/(etc|usr|bin|sbin|lib\w*|boot|dev|sys|proc|var|root|home|Users)?\/?(:|$)|docker\.sock|(?:source|src)=\/(?:,|$)/
+
+/** With these a container may do what its machine may. */
+const rightsOf: { readonly [option: string]: RegExp } = {
+  pid: host,
+  userns: host,
+  ipc: host,
+  net: host,
+  network: host,
+  uts: host,
+  cgroupns: host,
+  "cap-add": /./,
+  device: /^\//,
+  "security-opt": /unconfined|disable/,
+  v: hostFolder,
+  volume: hostFolder,
+  mount: hostFolder
+}
+
 const container: Rule = (invocation) => {
   const valued = [
     "H",
@@ -100,16 +123,11 @@ const container: Rule = (invocation) => {
       destroys.test(sub))
   )
     return asks("container", "stops or removes containers, images or volumes")
-  return textsOf(invocation).some(
-    (text) => text === "--privileged" || /^(--pid|--userns|--ipc|--net|--network)=host$/.test(text)
-  ) ||
-    optionsOf(textsOf(invocation), ["v", "volume", "mount"]).given.some(
-      ([name, value]) =>
-        /^(v|volume|mount)$/.test(name) &&
-        /^\/(etc|usr|bin|sbin|lib\w*|boot|dev|sys|proc|var|root|home|Users)?\/?(:|$)|docker\.sock|source=\/,/.test(
-          value ?? ""
-        )
-    )
+  const given = optionsOf(textsOf(invocation), [...valued, ...containerValued]).given
+  return given.some(
+    ([name, value]) =>
+      name === "privileged" || (Object.hasOwn(rightsOf, name) && rightsOf[name]?.test(value ?? "") === true)
+  )
     ? asks("container", "starts a container with the rights of the machine")
     : none
 }
