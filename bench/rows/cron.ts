@@ -313,7 +313,7 @@ const run = async ({ folder, log, quick }: Context): Promise<ReadonlyArray<Row>>
     target: { words: "≤ 1 µs", met: within(next, 1) }
   })
 
-  const times = quick ? 9 : 25
+  const times = quick ? 9 : 75
   const ofSmall = await claimed(small, 1_000, 50, times)
   const ofLarge = await claimed(large, 100_000, 50, times)
   for (const [name, measured] of [
