@@ -1,51 +1,11 @@
 /** From a tree to the script it stands for. What is not surely understood is said, and read as well as can be. */
-import * as AnsiC from "./AnsiC.js"
-import * as Arithmetic from "./Arithmetic.js"
-import type { Assignment, Piece, ReadScript, Redirect, Script, Statement, Word } from "./Script.js"
+import * as Doubts from "./Doubts.js"
 import * as HereDocument from "./HereDocument.js"
-import { accountsForAll, type Parsed, type SyntaxNode, textOf } from "./SyntaxTree.js"
-
-const wordTypes = new Set([
-  "word",
-  "number",
-  "string",
-  "raw_string",
-  "ansi_c_string",
-  "translated_string",
-  "concatenation",
-  "simple_expansion",
-  "expansion",
-  "command_substitution",
-  "process_substitution",
-  "arithmetic_expansion",
-  "brace_expression",
-  "special_variable_name",
-  "variable_name",
-  "file_descriptor"
-])
+import type { Assignment, ReadScript, Redirect, Script, Statement, Word } from "./Script.js"
+import type { Parsed, SyntaxNode } from "./SyntaxTree.js"
+import { isWord, WordReader } from "./WordReader.js"
 
 const redirectTypes = new Set(["file_redirect", "heredoc_redirect", "herestring_redirect"])
-
-/** Tokens that a shell acts on wherever they stand. */
-const hasOperator = (node: SyntaxNode): boolean =>
-  node.children.some((child) =>
-    wordTypes.has(child.type) ? false : /^(?:&&|\|\||[<>|;&()])$/.test(child.type) || hasOperator(child)
-  )
-
-/** Leaves whose text is data, or is looked through where it is read. */
-const data = new Set([
-  "raw_string",
-  "ansi_c_string",
-  "comment",
-  "heredoc_body",
-  "heredoc_content",
-  "heredoc_start",
-  "heredoc_end",
-  "string_content"
-])
-const starts = /(?<!\\)(?:\\\\)*(?:`|\$\(|[<>]\()/
-
-const plainWord = /^(?:[^\s'"\\$`;&|<>()]|\\[^])+$/
 
 interface Collected {
   readonly assignments: Array<Assignment>
@@ -60,201 +20,35 @@ const empty: Word = { pieces: [] }
 class Reader {
   readonly problems: Array<string> = []
   readonly #source: string
+  readonly #words: WordReader
 
   constructor(source: string) {
     this.#source = source
+    this.#words = new WordReader(source, (reason) => this.problem(reason), {
+      script: (nodes) => this.script(nodes),
+      redirects: (nodes) => this.collect(nodes).redirects
+    })
   }
 
   problem(text: string): void {
     if (!this.problems.includes(text)) this.problems.push(text)
   }
 
-  text(node: SyntaxNode): string {
-    return textOf(this.#source, node)
-  }
-
-  /** `r\m` in pieces: what stands after a backslash is quoted, the rest is not. */
-  unquoted(text: string): ReadonlyArray<Piece> {
-    const pieces: Array<Piece> = []
-    let first = true
-    for (const [part, escaped, plain] of text.matchAll(/\\([^])|([^\\]+)/g)) {
-      if (escaped === "\n") continue
-      pieces.push(
-        plain === undefined
-          ? { _tag: "Text", text: escaped ?? part, quoted: true, escaped: !first && /[A-Za-z]/.test(escaped ?? "") }
-          : { _tag: "Text", text: plain, quoted: false, escaped: false }
-      )
-      first = false
-    }
-    return pieces
-  }
-
-  /** Text inside double quotes or of a here-document, with the expansions in it. */
-  interpolated(node: SyntaxNode, from: number, to: number): ReadonlyArray<Piece> {
-    const pieces: Array<Piece> = []
-    const literal = (start: number, end: number): void => {
-      if (start >= end) return
-      const raw = this.#source.slice(start, end)
-      if (/(?<!\\)(?:\\\\)*(?:`|\$(?=[A-Za-z_{(0-9@*]))/.test(raw)) this.problem("an expansion in it is not understood")
-      pieces.push({
-        _tag: "Text",
-        text: raw.replace(/\\([$`"\\\n])/g, (_, letter: string) => (letter === "\n" ? "" : letter)),
-        quoted: true,
-        escaped: false
-      })
-    }
-    let at = from
-    for (const child of node.children) {
-      if (!child.named || child.type === "string_content" || child.type === "heredoc_content") continue
-      // In a string the grammar takes the blanks before an expansion for a part of it.
-      literal(at, child.start + (/^\s+(?=[$`])/.exec(this.text(child))?.[0].length ?? 0))
-      pieces.push(...this.pieces(child, true))
-      at = child.end
-    }
-    literal(at, to)
-    return pieces.length === 0 ? [{ _tag: "Text", text: "", quoted: true, escaped: false }] : pieces
-  }
-
-  expansion(node: SyntaxNode, quoted: boolean): ReadonlyArray<Piece> {
-    const inner = node.children.filter((child) => !["$", "${", "}"].includes(child.type.trim()))
-    const [first, second, ...more] = inner
-    const scripts = this.scriptsIn(node)
-    const unknown: ReadonlyArray<Piece> = [{ _tag: "Unknown", quoted, scripts }]
-    if (/@P\}$/.test(this.text(node))) this.problem("a value that is expanded once more is not understood")
-    if (first === undefined) return unknown
-    if (first.type === "subscript" && second === undefined) {
-      const name = first.children[0]
-      return name === undefined
-        ? unknown
-        : [{ _tag: "Variable", name: this.text(name), quoted, operator: "[", argument: null }, ...this.hidden(scripts)]
-    }
-    if (first.type !== "variable_name" && first.type !== "special_variable_name") return unknown
-    const name = this.text(first)
-    if (second === undefined) return [{ _tag: "Variable", name, quoted, operator: null, argument: null }]
-    const operator = this.text(second)
-    if (!/^:?[-=+?]$/.test(operator)) return unknown
-    const argument = { pieces: more.flatMap((child) => [...this.pieces(child, quoted)]) }
-    return [{ _tag: "Variable", name, quoted, operator, argument }]
-  }
-
-  /** Scripts whose output cannot be followed, without a text of their own. */
-  hidden(scripts: ReadonlyArray<Script>): ReadonlyArray<Piece> {
-    return scripts.length === 0 ? [] : [{ _tag: "Unknown", quoted: true, scripts }]
-  }
-
-  /** The commands that run inside of a node that is not read further, such as arithmetic. */
-  scriptsIn(node: SyntaxNode): ReadonlyArray<Script> {
-    return node.children.flatMap((child) => {
-      if (child.type === "command_substitution" || child.type === "process_substitution")
-        return [this.script(this.within(child))]
-      return this.scriptsIn(child)
-    })
-  }
-
-  within(node: SyntaxNode): ReadonlyArray<SyntaxNode> {
-    return node.children.filter((child) => !["$(", "`", ")", "<(", ">("].includes(child.type.trim()))
-  }
-
-  substitution(node: SyntaxNode, quoted: boolean): ReadonlyArray<Piece> {
-    if (node.children[0]?.type.trim() === "`" && this.text(node).includes("\\"))
-      this.problem("has a backslash between backticks")
-    const inner = this.within(node)
-    const redirects = inner.filter((child) => child.type === "file_redirect")
-    if (redirects.length > 0 && redirects.length === inner.length) {
-      const collected = this.collect(inner)
-      return [
-        {
-          _tag: "Output",
-          quoted,
-          script: [{ _tag: "Simple", assignments: [], words: [this.literal("cat")], redirects: collected.redirects }]
-        }
-      ]
-    }
-    return [{ _tag: "Output", script: this.script(inner), quoted }]
-  }
-
-  literal(text: string): Word {
-    return { pieces: [{ _tag: "Text", text, quoted: false, escaped: false }] }
-  }
-
-  pieces(node: SyntaxNode, quoted: boolean): ReadonlyArray<Piece> {
-    const text = this.text(node)
-    switch (node.type) {
-      case "word":
-      case "number":
-      case "variable_name":
-      case "special_variable_name":
-      case "file_descriptor":
-        if (node.children.length > 0) {
-          if (node.children.some((child) => child.named))
-            return node.children.flatMap((child) => [...this.pieces(child, quoted)])
-        }
-        if (!quoted && !plainWord.test(text) && text !== "$") this.problem(`the word \`${text}\` is not understood`)
-        return quoted ? [{ _tag: "Text", text, quoted, escaped: false }] : this.unquoted(text)
-      case "string":
-        return this.interpolated(node, node.start + 1, node.end - 1)
-      case "translated_string":
-        return node.children.filter((child) => child.named).flatMap((child) => [...this.pieces(child, true)])
-      case "raw_string":
-        if (!/^'[^']*'$/.test(text)) this.problem("a quoted text is not understood")
-        return [{ _tag: "Text", text: text.slice(1, -1), quoted: true, escaped: false }]
-      case "ansi_c_string": {
-        if (!/^\$'(?:[^'\\]|\\[^])*'$/.test(text)) this.problem("a quoted text is not understood")
-        const inner = text.slice(2, -1)
-        return [{ _tag: "Text", text: AnsiC.decode(inner), quoted: true, escaped: inner.includes("\\") }]
-      }
-      case "concatenation":
-        return node.children.flatMap((child) => [...this.pieces(child, quoted)])
-      case "command_name":
-        return node.children.length === 0
-          ? this.unquoted(text)
-          : node.children.flatMap((child) => [...this.pieces(child, quoted)])
-      case "simple_expansion":
-      case "expansion":
-        return this.expansion(node, quoted)
-      case "command_substitution":
-        return this.substitution(node, quoted)
-      case "process_substitution":
-        return [{ _tag: "Process", script: this.script(this.within(node)), writes: node.children[0]?.type === ">(" }]
-      case "arithmetic_expansion": {
-        const value = Arithmetic.constant(text.trim())
-        return value === null
-          ? [{ _tag: "Unknown", quoted, scripts: this.scriptsIn(node) }]
-          : [{ _tag: "Text", text: String(value), quoted: true, escaped: false }]
-      }
-      case "subscript":
-        return [{ _tag: "Unknown", quoted, scripts: this.scriptsIn(node) }]
-      case "brace_expression":
-      case "extglob_pattern":
-      case "regex":
-      case "test_operator":
-        return [{ _tag: "Text", text, quoted: node.type !== "brace_expression", escaped: false }]
-      case "array":
-        return [{ _tag: "Unknown", quoted, scripts: this.scriptsIn(node) }]
-      default:
-        if (!node.named) return [{ _tag: "Text", text, quoted, escaped: false }]
-        this.problem(`\`${text.slice(0, 40)}\` is not understood`)
-        return [{ _tag: "Unknown", quoted, scripts: this.scriptsIn(node) }]
-    }
-  }
-
-  word(node: SyntaxNode): Word {
-    return { pieces: this.pieces(node, false) }
-  }
-
   assignment(node: SyntaxNode): Assignment {
     const [target, operator, value] = node.children
-    const scripts = target === undefined ? [] : this.scriptsIn(target)
+    const scripts = target === undefined ? [] : this.#words.scriptsIn(target)
     const name = target?.type === "subscript" ? target.children[0] : target
     const elements =
       value?.type === "array"
-        ? value.children.filter((child) => child.named && child.type !== "comment").map((child) => this.word(child))
+        ? value.children
+            .filter((child) => child.named && child.type !== "comment")
+            .map((child) => this.#words.word(child))
         : null
-    const read = value === undefined || elements !== null ? empty : this.word(value)
+    const read = value === undefined || elements !== null ? empty : this.#words.word(value)
     return {
-      name: name === undefined ? "" : this.text(name),
+      name: name === undefined ? "" : this.#words.text(name),
       appends: operator?.type === "+=" || target?.type === "subscript",
-      value: { pieces: [...read.pieces, ...this.hidden(scripts)] },
+      value: { pieces: [...read.pieces, ...this.#words.hidden(scripts)] },
       elements
     }
   }
@@ -265,16 +59,16 @@ class Reader {
     const words = node.children.filter((child) => child.named && child.type !== "file_descriptor")
     const common = {
       operator: operator?.type ?? ">",
-      descriptor: descriptor === undefined ? null : this.text(descriptor)
+      descriptor: descriptor === undefined ? null : this.#words.text(descriptor)
     }
     const [first, ...rest] = words
     if (node.type === "herestring_redirect") {
-      into.redirects.push({ ...common, target: null, text: first === undefined ? empty : this.word(first) })
+      into.redirects.push({ ...common, target: null, text: first === undefined ? empty : this.#words.word(first) })
     } else {
-      into.redirects.push({ ...common, target: first === undefined ? null : this.word(first), text: null })
+      into.redirects.push({ ...common, target: first === undefined ? null : this.#words.word(first), text: null })
     }
     // The grammar takes the words behind a redirection for more of its targets; the shell takes them as arguments.
-    for (const word of rest) into.words.push(this.word(word))
+    for (const word of rest) into.words.push(this.#words.word(word))
   }
 
   hereDocument(node: SyntaxNode, into: Collected): void {
@@ -288,8 +82,8 @@ class Reader {
         target: null,
         text: {
           pieces: document.quoted
-            ? [{ _tag: "Text", text: this.text(document.body), quoted: true, escaped: false }]
-            : this.interpolated(document.body, document.body.start, document.body.end)
+            ? [{ _tag: "Text", text: this.#words.text(document.body), quoted: true, escaped: false }]
+            : this.#words.interpolated(document.body, document.body.start, document.body.end)
         }
       })
     }
@@ -301,7 +95,7 @@ class Reader {
       else if (child.type === "pipeline" && child.children[0]?.type === "|") {
         for (const part of child.children.slice(1))
           if (part.named) into.after.push({ operator: "|", statement: this.statement(part) })
-      } else if (redirectTypes.has(child.type) || wordTypes.has(child.type)) this.take(child, into)
+      } else if (redirectTypes.has(child.type) || isWord(child)) this.take(child, into)
       else into.after.push({ operator, statement: this.statement(child) })
     }
   }
@@ -311,7 +105,7 @@ class Reader {
     else if (node.type === "variable_assignments") for (const child of node.children) this.take(child, into)
     else if (node.type === "heredoc_redirect") this.hereDocument(node, into)
     else if (redirectTypes.has(node.type)) this.redirect(node, into)
-    else into.words.push(this.word(node))
+    else into.words.push(this.#words.word(node))
   }
 
   collect(nodes: ReadonlyArray<SyntaxNode>): Collected {
@@ -384,8 +178,8 @@ class Reader {
   /** Loops and branches: everything in them may run. */
   block(node: SyntaxNode): Statement {
     const variable = node.children.find((child) => child.type === "variable_name")
-    const words = node.children.filter((child) => wordTypes.has(child.type) && child !== variable)
-    const rest = node.children.filter((child) => !wordTypes.has(child.type))
+    const words = node.children.filter((child) => isWord(child) && child !== variable)
+    const rest = node.children.filter((child) => !isWord(child))
     const binds: ReadonlyArray<Statement> =
       node.type === "for_statement" && variable !== undefined
         ? [
@@ -393,9 +187,9 @@ class Reader {
               _tag: "Simple",
               assignments: (words.length === 0
                 ? [{ pieces: [{ _tag: "Unknown", quoted: false, scripts: [] }] } satisfies Word]
-                : words.map((word) => this.word(word))
+                : words.map((word) => this.#words.word(word))
               ).map((value) => ({
-                name: this.text(variable),
+                name: this.#words.text(variable),
                 appends: false,
                 expanded: true,
                 value,
@@ -417,8 +211,8 @@ class Reader {
       _tag: "Simple",
       assignments: [],
       words: [
-        this.literal(":"),
-        ...nodes.map((node) => ({ pieces: this.hidden(this.scriptsIn({ ...node, children: [node] })) }))
+        this.#words.literal(":"),
+        ...nodes.map((node) => ({ pieces: this.#words.hidden(this.#words.scriptsIn({ ...node, children: [node] })) }))
       ],
       redirects: []
     }
@@ -427,7 +221,7 @@ class Reader {
   definition(node: SyntaxNode): Statement {
     const name = node.children.find((child) => child.type === "word")
     const body = node.children.filter((child) => child !== name && child.named)
-    return { _tag: "Function", name: name === undefined ? "" : this.text(name), script: this.script(body) }
+    return { _tag: "Function", name: name === undefined ? "" : this.#words.text(name), script: this.script(body) }
   }
 
   statement(node: SyntaxNode): Statement {
@@ -478,7 +272,7 @@ class Reader {
       case "extglob_pattern":
         return this.data([node])
       default:
-        if (wordTypes.has(node.type) || redirectTypes.has(node.type)) {
+        if (isWord(node) || redirectTypes.has(node.type)) {
           this.problem("a part of it is not understood")
           return this.simple([node])
         }
@@ -490,46 +284,13 @@ class Reader {
   script(nodes: ReadonlyArray<SyntaxNode>): Script {
     return nodes.filter((node) => node.named && node.type !== "comment").map((node) => this.statement(node))
   }
-
-  look(node: SyntaxNode, inString = false): void {
-    // Between double quotes a single quote is a letter, and what stands behind it is expanded.
-    if (inString && /^(?:raw_string|ansi_c_string)$/.test(node.type) && /[`$]/.test(this.text(node).slice(1)))
-      this.problem("a quote in a quoted expansion is not understood")
-    // `[ a || b ]` is two commands, and `[ a > b ]` writes a file.
-    if (node.type === "test_command" && node.children[0]?.type === "[" && hasOperator(node))
-      this.problem("an operator between single brackets is the shell's own")
-    if (node.type === "comment" && this.#source.slice(0, node.start).endsWith("\\\n"))
-      this.problem("a comment is not understood")
-    if (node.missing) this.problem("it ends too early or a quote, bracket or word is missing")
-    if (node.type === "ERROR") this.problem("a part of it is not understood")
-    if (
-      node.type === "comment" &&
-      !/(?:^|[\s;&|()])$/.test(this.#source.slice(Math.max(0, node.start - 1), node.start))
-    )
-      this.problem("a comment is not understood")
-    // What the grammar took for plain text, a shell would run.
-    if (node.children.length === 0 && node.named && !data.has(node.type) && starts.test(this.text(node)))
-      this.problem("a substitution in it is not understood")
-    const quoted =
-      (inString && node.type !== "command_substitution") ||
-      /^(?:string|heredoc_body|translated_string)$/.test(node.type)
-    let before: SyntaxNode | null = null
-    for (const child of node.children) {
-      // The grammar cuts a word where a line is joined to the next one; a shell does not.
-      if (before?.named === true && child.named && /^(?:\\\n)+$/.test(this.#source.slice(before.end, child.start)))
-        this.problem("a word goes on in the next line")
-      before = child
-      this.look(child, quoted)
-    }
-  }
 }
 
 /** The script of a parsed text, with every reason why it is not surely what a shell would make of it. */
 export const read = ({ source, tree }: Parsed): ReadScript => {
   if (tree === null) return { script: [], problems: ["it is too long or too deep to be understood"] }
   const reader = new Reader(source)
-  reader.look(tree)
-  if (!accountsForAll(source, tree)) reader.problem("a part of it is not understood")
+  Doubts.tell(source, tree, (reason) => reader.problem(reason))
   const script = reader.script(tree.children)
   return { script, problems: reader.problems }
 }
