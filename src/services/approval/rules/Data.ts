@@ -86,7 +86,7 @@ const subValued: { readonly [sub: string]: ReadonlyArray<string> } = {
 const greps = ["e", "f", "A", "B", "C", "m"]
 
 const gitSub = (sub: string, args: ReadonlyArray<string>): ReadonlyArray<Finding> => {
-  const options = optionsOf(args, subValued[sub] ?? ["m", "message", "F"])
+  const options = optionsOf(args, (Object.hasOwn(subValued, sub) ? subValued[sub] : undefined) ?? ["m", "message", "F"])
   switch (sub) {
     case "reset":
       return has({ ...options, given: options.given.filter(([name]) => name !== "h") }, "hard", "merge")
