@@ -1,14 +1,15 @@
 /** Walks a script and finds every command that it may run, with values as far as the line itself tells them. */
 import * as path from "node:path/posix"
 import * as Expansion from "./Expansion.js"
+import { callsItself } from "./ForkBomb.js"
 import { type Invocation, nameOf, nothing, type Opened, type Source } from "./Invocation.js"
 import * as Marked from "./Marked.js"
+import { OtherNames } from "./OtherNames.js"
 import { peel } from "./Peeling.js"
 import type { Assignment, Redirect, Script, Simple, Statement, Word } from "./Script.js"
 import * as ScriptReader from "./ScriptReader.js"
 import * as StaticOutput from "./StaticOutput.js"
 import type { Parse } from "./SyntaxTree.js"
-import * as Tails from "./Tails.js"
 
 export interface Options {
   readonly parse: Parse
@@ -53,8 +54,7 @@ export class Interpreter {
   readonly #functions = new Map<string, Array<Script>>()
   readonly #aliases = new Map<string, Array<string>>()
   readonly #outputs = new Map<Script, string>()
-  /** Programs to which the line gives another name (`ln -s /bin/rm x`), by it. */
-  readonly #renamed = new Map<string, string>()
+  readonly #otherNames: OtherNames
   /** Functions and aliases that are being looked at: what they call again is known already. */
   readonly #active = new Set<string>()
   #directory: string | null
@@ -70,6 +70,7 @@ export class Interpreter {
   constructor(options: Options) {
     this.#options = options
     this.#directory = options.directory
+    this.#otherNames = new OtherNames(options.follow, (file) => this.#absolute(file))
   }
 
   /** Judges a whole text. */
@@ -382,9 +383,9 @@ export class Interpreter {
     this.#options.visit(invocation)
     this.#follow(invocation, context)
     if (first !== undefined)
-      for (const text of this.#otherNames(program))
+      for (const text of this.#otherNames.of(program))
         this.#command([{ ...first, text }, ...args], assignments, opened, deeper, moreOperands)
-    this.#rename(invocation)
+    this.#otherNames.learn(invocation)
     this.#changeDirectory(invocation)
     this.#lastWord = argv.at(-1)?.text ?? this.#lastWord
     if (name === "alias") this.#define(args)
@@ -400,22 +401,6 @@ export class Interpreter {
     for (const text of this.#aliases.get(program) ?? [])
       this.text(`${text} ${args.map((argument) => quoted(argument.text)).join(" ")}`, deeper)
     this.#active.delete(program)
-  }
-
-  /** What a program that is named by its path is besides: what a link leads to, what it is a copy of. */
-  #otherNames(program: string): ReadonlyArray<string> {
-    const file = program.includes("/") && Marked.isKnown(program) ? this.#absolute(program) : null
-    if (file === null) return []
-    const others = [this.#renamed.get(file) ?? file, this.#options.follow(file)]
-    return others.filter((other) => Tails.isHead(other) && nameOf(other) !== nameOf(file))
-  }
-
-  #rename({ args, name }: Invocation): void {
-    if (!/^(?:ln|cp|mv|install)$/.test(name)) return
-    const [from, into, ...more] = args.map(({ text }) => text).filter((text) => !text.startsWith("-"))
-    if (from === undefined || into === undefined || more.length > 0 || !Marked.isKnown(into)) return
-    for (const file of [this.#absolute(into), this.#absolute(`${into}/${from.split("/").at(-1) ?? ""}`)])
-      if (file !== null) this.#renamed.set(file, from)
   }
 
   #absolute(file: string): string | null {
@@ -471,32 +456,3 @@ export class Interpreter {
 }
 
 const quoted = (text: string): string => `'${Marked.show(text).replaceAll("'", `'\\''`)}'`
-
-/** `f() { f | f & }`: a function that starts itself more than once, or behind itself. */
-const callsItself = (name: string, script: Script): boolean => {
-  const calls = (statement: Statement): boolean => {
-    switch (statement._tag) {
-      case "Simple": {
-        const [piece] = statement.words[0]?.pieces ?? []
-        return piece?._tag === "Text" && piece.text === name
-      }
-      case "Pipeline":
-        return statement.parts.some(calls)
-      case "Group":
-        return statement.script.some(calls)
-      case "Function":
-        return false
-    }
-  }
-  const bombs = (statement: Statement): boolean => {
-    switch (statement._tag) {
-      case "Pipeline":
-        return statement.parts.filter(calls).length > 1 || statement.parts.some(bombs)
-      case "Group":
-        return statement.script.filter(calls).length > 1 || statement.script.some(bombs)
-      default:
-        return false
-    }
-  }
-  return script.some(bombs) || script.filter(calls).length > 1
-}
