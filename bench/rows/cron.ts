@@ -269,7 +269,8 @@ const idle = (file: string, seconds: number): Promise<number> =>
   Effect.runPromise(
     Effect.gen(function* () {
       yield* Effect.flatMap(Scheduler, (one) => one.recover)
-      yield* Effect.sleep("1 second")
+      // What a start does to so many jobs is in the log, and goes into the file.
+      yield* Effect.sleep("5 seconds")
       const before = process.cpuUsage()
       yield* Effect.sleep(`${seconds} seconds`)
       const { system, user } = process.cpuUsage(before)
