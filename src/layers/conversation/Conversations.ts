@@ -108,15 +108,20 @@ const make = Effect.gen(function* () {
 
   const existing = (key: string) => actors.get(key)
 
+  /** To those that are there when it runs: each time it does, looked up anew. */
+  const postAll = (mail: Mail) =>
+    Effect.suspend(() =>
+      Effect.forEach(actors.values(), ({ mailbox }) => Queue.offer(mailbox, mail), { discard: true })
+    )
+
   yield* Turn.forkWorker(
-    Effect.flatMap(Clock.currentTimeMillis, (now) =>
-      Effect.forEach(actors.values(), (actor) => Queue.offer(actor.mailbox, { _tag: "Sweep", now }), { discard: true })
-    ).pipe(Effect.delay(sweepInterval), Effect.forever)
+    Effect.flatMap(Clock.currentTimeMillis, (now) => postAll({ _tag: "Sweep", now })).pipe(
+      Effect.delay(sweepInterval),
+      Effect.forever
+    )
   )
 
-  yield* services.pause.whenLifted(
-    Effect.forEach(actors.values(), (actor) => Queue.offer(actor.mailbox, { _tag: "Unpaused" }), { discard: true })
-  )
+  yield* services.pause.whenLifted(postAll({ _tag: "Unpaused" }))
 
   const offer: (typeof Conversations.Service)["offer"] = (entry) =>
     Effect.asVoid(post(entry.key, { _tag: "Event", entry, recovered: false }))

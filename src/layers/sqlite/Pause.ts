@@ -11,6 +11,8 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const database = yield* Database
     const listeners: Array<Effect.Effect<void>> = []
+    // Whoever pauses while a pause is being lifted is not told that it holds.
+    const oneByOne = (yield* Effect.makeSemaphore(1)).withPermits(1)
     let current = yield* stored.get
 
     return Pause.of({
@@ -27,14 +29,14 @@ export const layer = Layer.effect(
             })
           )
           return paused
-        }).pipe(Effect.uninterruptible),
+        }).pipe(oneByOne, Effect.uninterruptible),
       lift: Effect.gen(function* () {
         if (current === null) return false
         yield* database.write("pause.lift", stored.remove)
         current = null
         yield* Effect.forEach(listeners, (told) => told, { discard: true })
         return true
-      }).pipe(Effect.uninterruptible),
+      }).pipe(oneByOne, Effect.uninterruptible),
       whenLifted: (told) =>
         Effect.sync(() => {
           listeners.push(told)

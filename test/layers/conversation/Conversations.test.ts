@@ -185,6 +185,12 @@ describe("a conversation", () => {
           "second",
           "third"
         ])
+        yield* say("/pause once more")
+        yield* heard("Paused by Bob (once more)")
+        yield* say("four")
+        yield* gate.answer("four", "fourth")
+        yield* say("/unpause")
+        yield* heard("fourth")
       }).pipe(Effect.provide(Testing.gateway({ model: gate.model })))
     })
   )
