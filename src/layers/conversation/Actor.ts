@@ -446,6 +446,8 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
       }),
       runningPlace: () => (running === null ? null : placeOf(running.entry)),
       beginsAtOnce: (event) =>
+        // Its own place: another would be before it.
+        actor.occupied <= 1 &&
         !handling &&
         isEmpty() &&
         isAtRest() &&

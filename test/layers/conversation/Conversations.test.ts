@@ -1,6 +1,7 @@
 /** Conversations through the whole gateway in memory: what a person sees, what the rows hold, what a restart finds. */
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, FiberId, Layer, Option } from "effect"
+import * as CronMarker from "../../../src/fibers/CronMarker.js"
 import type { ModelRequest } from "../../../src/services/agent/ModelRoute.js"
 import { Database, Transaction } from "../../../src/services/state/Database.js"
 import { StateCorrupt, StateDiskFull, type StateError } from "../../../src/services/state/StateError.js"
@@ -12,6 +13,7 @@ import { Conversations } from "../../../src/services/conversation/Conversations.
 import { Pairing } from "../../../src/services/conversation/Pairing.js"
 import { Settings } from "../../../src/services/operation/Settings.js"
 import * as Testing from "../../../src/testing/index.js"
+import { event, key } from "../../contract/sources.js"
 import { scaled } from "../../scale.js"
 import { killed } from "../support/killed.js"
 
@@ -193,6 +195,38 @@ describe("a conversation", () => {
         yield* heard("fourth")
       }).pipe(Effect.provide(Testing.gateway({ model: gate.model })))
     })
+  )
+
+  it.scopedLive("answers in the order of the inbox, however close to each other messages came", () =>
+    Effect.gen(function* () {
+      yield* say("/pause")
+      yield* heard("Paused by Bob")
+      const conversations = yield* Conversations
+      const arrives = (text: string) =>
+        Effect.zipRight(
+          conversations.reserve(key("close")),
+          conversations.accept({
+            key: key("close"),
+            event: event({ text, messageId: text }),
+            arrival: { asyncDelivery: true, marker: CronMarker.unset, unattended: null, workingDirectory: null }
+          })
+        )
+      // The second comes before the conversation has heard of the first, the third as soon as the first is stored.
+      yield* Effect.all([Effect.zipRight(arrives("one"), arrives("three")), arrives("two")], {
+        concurrency: "unbounded"
+      })
+      yield* say("/unpause")
+      const { requests } = yield* Testing.ScriptedModel
+      const answered = yield* requests.pipe(
+        Effect.zipLeft(Effect.sleep("20 millis")),
+        Effect.repeat({ until: (all) => all.length === 3 }),
+        Effect.timeout("20 seconds")
+      )
+      const stored = yield* rows(
+        "SELECT event ->> 'text' AS text FROM inbound_events WHERE event ->> 'text' NOT LIKE '/%' ORDER BY sequence"
+      )
+      expect(answered.map(lastUser)).toEqual(stored.map(({ text }) => text))
+    }).pipe(Effect.provide(Testing.gateway({ model: echo })))
   )
 
   it.scopedLive("queues in order when told to, and says so once", () =>
