@@ -11,7 +11,7 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const database = yield* Database
     const listeners: Array<Effect.Effect<void>> = []
-    // Whoever pauses while a pause is being lifted is not told that it holds.
+    // What is asked for while a pause is being lifted comes after that: it was confirmed, and lifted with it.
     const oneByOne = (yield* Effect.makeSemaphore(1)).withPermits(1)
     let current = yield* stored.get
 

@@ -16,13 +16,14 @@ const knownPrograms =
   /^(cat|less|more|vim?|nvim|nano|emacs|true|false|:|code( --wait| -w)?|\/bin\/(ba)?sh|\/usr\/bin\/(vim?|nano|less)|bat|delta|most|ssh(?: -[p46Ci]\s*[\w./~-]*)*|)$/
 const harmlessPath = /^(PYTHONPATH|NODE_PATH|LD_LIBRARY_PATH|PERL5LIB|RUBYLIB)$/
 
+const runsInMake = /eval|SHELL|\$\(|(?:^|\s)-?\w*[EfI]/
 const loadsIntoJava = /-javaagent|-agent(?:lib|path)|-XX:|-Xbootclasspath/
 
 /** Options that a variable adds to a program's own, with which it starts a command. */
 const startsByOption: { readonly [name: string]: RegExp } = {
   NODE_OPTIONS: /(^|\s)(--?(r|require|import|loader|experimental-loader|inspect\S*)|-r)/,
-  MAKEFLAGS: /eval|SHELL|\$\(|(?:^|\s)-?\w*[EfI]/,
-  GNUMAKEFLAGS: /eval|SHELL|\$\(|(?:^|\s)-?\w*[EfI]/,
+  MAKEFLAGS: runsInMake,
+  GNUMAKEFLAGS: runsInMake,
   GOFLAGS: /-(?:toolexec|vettool|exec)\b/,
   LESS: /\+/,
   ZIPOPT: /TT|unzip/,
