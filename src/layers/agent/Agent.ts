@@ -55,6 +55,8 @@ const budgetNudge =
 /** What a model said in one call, whole. */
 interface Spoken {
   readonly text: string
+  /** Have words of it been shown, also if they were taken back? */
+  readonly shown: boolean
   readonly reasoning: string
   readonly toolCalls: ReadonlyArray<ToolCallPart>
   readonly finishReason: string
@@ -62,7 +64,15 @@ interface Spoken {
   readonly backend: { readonly provider: string; readonly model: string } | null
 }
 
-const silence: Spoken = { text: "", reasoning: "", toolCalls: [], finishReason: "stop", usage: null, backend: null }
+const silence: Spoken = {
+  text: "",
+  shown: false,
+  reasoning: "",
+  toolCalls: [],
+  finishReason: "stop",
+  usage: null,
+  backend: null
+}
 
 const noUsage: TokenUsage = {
   inputTokens: 0,
@@ -225,7 +235,7 @@ const make = Effect.gen(function* () {
           switch (part._tag) {
             case "Text":
               return Effect.flatMap(Clock.currentTimeMillis, (at) => {
-                spoken = { ...spoken, text: spoken.text + part.delta }
+                spoken = { ...spoken, text: spoken.text + part.delta, shown: true }
                 return Effect.zipRight(
                   activity.publish({ _tag: "text.delta", at, ...place, text: part.delta }),
                   task.speech.update(spoken.text)
@@ -234,6 +244,14 @@ const make = Effect.gen(function* () {
             case "Reasoning":
               spoken = { ...spoken, reasoning: spoken.reasoning + part.delta }
               return Effect.void
+            case "Unsaid":
+              spoken = { ...spoken, text: "", reasoning: spoken.reasoning + spoken.text }
+              return Effect.flatMap(Clock.currentTimeMillis, (at) =>
+                Effect.zipRight(
+                  activity.publish({ _tag: "text.segment", at, ...place, unsaid: true }),
+                  task.speech.update("")
+                )
+              )
             case "ToolCall": {
               const call = { id: part.id, name: part.name, arguments: part.arguments }
               spoken = { ...spoken, toolCalls: [...spoken.toolCalls, call] }
@@ -245,7 +263,7 @@ const make = Effect.gen(function* () {
           }
         }
         return model.speak(ask, hear).pipe(
-          Effect.tapError(() => Effect.sync(() => (brokeOff = spoken.text !== "" || spoken.toolCalls.length > 0))),
+          Effect.tapError(() => Effect.sync(() => (brokeOff = spoken.shown || spoken.toolCalls.length > 0))),
           Effect.onInterrupt(() =>
             spoken.text === ""
               ? Effect.void
@@ -392,10 +410,8 @@ const make = Effect.gen(function* () {
       }
 
       unknownAnswers = spoken.toolCalls.some((call) => known.has(call.name)) ? 0 : unknownAnswers + 1
-      if (spoken.text !== "") {
-        lastText = spoken.text
-        yield* segment
-      }
+      if (spoken.text !== "") lastText = spoken.text
+      if (spoken.shown) yield* segment
       yield* store(
         "agent.calls",
         [

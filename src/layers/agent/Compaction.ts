@@ -5,7 +5,13 @@
  */
 import { Clock, Effect, Layer, Option, Stream } from "effect"
 import * as Turn from "../../fibers/Turn.js"
-import { type ModelErrorReason, ModelError, ModelRoute, type TokenUsage } from "../../services/agent/ModelRoute.js"
+import {
+  type ModelErrorReason,
+  ModelError,
+  ModelRoute,
+  saidWith,
+  type TokenUsage
+} from "../../services/agent/ModelRoute.js"
 import * as TodoList from "../../services/agent/TodoList.js"
 import { TodoStore } from "../../services/agent/TodoStore.js"
 import { Usage } from "../../services/agent/Usage.js"
@@ -94,11 +100,11 @@ const make = Effect.gen(function* () {
       .pipe(
         Stream.timeoutFail(() => tooSlow(`no word of the summary within ${silence}`), silence),
         Stream.runFold({ text: "", usage: null } as Pick<Written, "text" | "usage">, (said, part) =>
-          part._tag === "Text"
-            ? { ...said, text: said.text + part.delta }
-            : part._tag === "Finish" && part.usage !== null
-              ? { ...said, usage: { tokens: part.usage, ...part.backend } }
-              : said
+          part._tag === "Finish"
+            ? part.usage === null
+              ? said
+              : { ...said, usage: { tokens: part.usage, ...part.backend } }
+            : { ...said, text: saidWith(said.text, part) }
         ),
         Effect.timeoutFail({ duration: inAll, onTimeout: () => tooSlow(`no summary within ${inAll}`) })
       )

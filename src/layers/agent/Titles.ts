@@ -6,7 +6,7 @@
 import { Clock, Effect, Layer, Option, Stream } from "effect"
 import * as Turn from "../../fibers/Turn.js"
 import { ModelChoice } from "../../services/agent/ModelChoice.js"
-import type { ModelPart, ModelRoute } from "../../services/agent/ModelRoute.js"
+import { type ModelPart, type ModelRoute, saidWith } from "../../services/agent/ModelRoute.js"
 import { Spending } from "../../services/agent/Spending.js"
 import { type Spent, Usage } from "../../services/agent/Usage.js"
 import { Activity, type ActivityEvent } from "../../services/operation/Activity.js"
@@ -36,8 +36,8 @@ interface Heard {
 }
 
 const hear = (heard: Heard, part: ModelPart): Heard => {
-  if (part._tag === "Text") return { ...heard, text: heard.text + part.delta }
-  if (part._tag !== "Finish" || part.usage === null) return heard
+  if (part._tag !== "Finish") return { ...heard, text: saidWith(heard.text, part) }
+  if (part.usage === null) return heard
   return { ...heard, spent: { ...part.backend, task: "title", calls: 1, tokens: part.usage } }
 }
 

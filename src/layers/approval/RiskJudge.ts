@@ -1,7 +1,7 @@
 import { Effect, Layer, Option, Stream } from "effect"
 import * as Field from "../../fibers/Field.js"
 import * as Turn from "../../fibers/Turn.js"
-import { type ModelPart, ModelRoute } from "../../services/agent/ModelRoute.js"
+import { type ModelPart, ModelRoute, saidWith } from "../../services/agent/ModelRoute.js"
 import { ModelRoutes } from "../../services/agent/ModelRoutes.js"
 import { Usage } from "../../services/agent/Usage.js"
 import * as Risk from "../../services/approval/RiskJudge.js"
@@ -56,7 +56,7 @@ export const layer: Layer.Layer<never, never, Settings | ModelRoute | ModelRoute
         .pipe(
           Stream.tap((part) => (part._tag === "Finish" ? account(part) : Effect.void)),
           Stream.runFold("", (text, part) =>
-            part._tag === "Text" && text.length < longestAnswer ? text + part.delta : text
+            part._tag === "Text" && text.length >= longestAnswer ? text : saidWith(text, part)
           ),
           Effect.timeout(inAll)
         )

@@ -183,7 +183,8 @@ export const make = (ledger: Ledger, courier: Courier, holds: Holds) =>
         /** The message stands as it is; the next one is new. */
         const finish = (message: Shown, note: string | null): Effect.Effect<void> =>
           Effect.gen(function* () {
-            const text = presentable(wanted)
+            // Where all that was shown was taken back, something has to stand there.
+            const text = isBlank(wanted) ? "…" : presentable(wanted)
             if (strikes < maximumStrikes && text !== message.text) yield* grow(message, text, true)
             shown = null
             wanted = ""

@@ -45,6 +45,8 @@ export interface TokenUsage {
 export type ModelPart =
   | { readonly _tag: "Text"; readonly delta: string }
   | { readonly _tag: "Reasoning"; readonly delta: string }
+  /** All text of this answer so far was thought, as its end shows: it counts as reasoning, and is taken back where it was shown. */
+  | { readonly _tag: "Unsaid" }
   | { readonly _tag: "ToolCall"; readonly id: string; readonly name: string; readonly arguments: string }
   | {
       readonly _tag: "Finish"
@@ -52,6 +54,10 @@ export type ModelPart =
       readonly usage: TokenUsage | null
       readonly backend: BackendName
     }
+
+/** What is said of an answer, with its next part. */
+export const saidWith = (text: string, part: ModelPart): string =>
+  part._tag === "Text" ? text + part.delta : part._tag === "Unsaid" ? "" : text
 
 /** The backend that spoke; the person is told when it is not the configured one (decision 33). */
 export interface BackendName {

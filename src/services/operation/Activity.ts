@@ -23,7 +23,11 @@ export const ActivityEvent = Schema.Union(
   }),
   Schema.TaggedStruct("text.delta", { ...inTurn, text: Schema.String }),
   /** The text streamed so far in this turn was not the answer (tools follow, or it was retried). */
-  Schema.TaggedStruct("text.segment", { ...inTurn }),
+  Schema.TaggedStruct("text.segment", {
+    ...inTurn,
+    /** It was thought, as its end showed, and is taken back where that can be done. */
+    unsaid: Schema.optional(Schema.Boolean)
+  }),
   Schema.TaggedStruct("tool.started", {
     ...inTurn,
     callId: Schema.String,

@@ -622,6 +622,34 @@ describe("a conversation", () => {
     }).pipe(Effect.provide(Testing.gateway({ model: [breaks, Testing.say("whole"), breaks, breaks] })))
   })
 
+  it.scopedLive("takes back what was shown of an answer and turns out to be thought", () =>
+    Effect.gen(function* () {
+      yield* say("hi")
+      yield* eventStates("answered")
+      const shown = yield* (yield* only).sent.all
+      expect(shown[0]?.text).toContain("A greeting")
+      expect(shown.at(-1)).toMatchObject({ kind: "edit", text: "Hello." })
+      expect(yield* rows("SELECT text FROM messages WHERE role = 'assistant'")).toEqual([{ text: "Hello." }])
+    }).pipe(
+      Effect.provide(
+        Testing.gateway({
+          model: [
+            Testing.parts(
+              [
+                { _tag: "Text", delta: "A greeting, " },
+                { _tag: "Text", delta: "so I greet. " },
+                { _tag: "Text", delta: "Back." },
+                { _tag: "Unsaid" },
+                { _tag: "Text", delta: "Hello." }
+              ],
+              "500 millis"
+            )
+          ]
+        })
+      )
+    )
+  )
+
   it.scopedLive("offers a stranger a code in private only, and lets in whom the owner approved", () =>
     Effect.gen(function* () {
       const { profile } = yield* only

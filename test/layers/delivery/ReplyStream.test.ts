@@ -118,6 +118,38 @@ describe("a growing reply", () => {
     }).pipe(Effect.provide(durable))
   )
 
+  it.scoped("is edited down to the answer where what was shown is taken back", () =>
+    Effect.gen(function* () {
+      const chat = platform()
+      const gateway = yield* life([chat])
+      const { message, stream } = yield* opened(gateway)
+      yield* say(stream, 800, "The person wants a greeting. ")
+      yield* say(stream, 10, "")
+      const delivered = yield* answer(gateway, yield* stream.started, message, "Hello.")
+      assert.isTrue(delivered.ok)
+      assert.deepStrictEqual(
+        chat.posted.map((posted) => posted.text),
+        ["Hello."]
+      )
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("leaves nothing of what was taken back where a segment ends", () =>
+    Effect.gen(function* () {
+      const chat = platform()
+      const gateway = yield* life([chat])
+      const { stream } = yield* opened(gateway)
+      yield* say(stream, 800, "The person wants a search. ")
+      yield* say(stream, 10, "")
+      yield* stream.segment
+      yield* settle
+      assert.deepStrictEqual(
+        chat.posted.map((posted) => posted.text),
+        ["…"]
+      )
+    }).pipe(Effect.provide(durable))
+  )
+
   it.scoped("hands its message over when its row is not given on", () =>
     Effect.gen(function* () {
       const chat = platform()

@@ -3,11 +3,12 @@ import { Chunk, Effect, Layer, Redacted, Ref, Stream } from "effect"
 import * as Deadlines from "../../../src/fibers/Deadlines.js"
 import * as ChatCompletions from "../../../src/layers/models/chatCompletions/Backend.js"
 import { type ModelLimits, standard } from "../../../src/layers/models/Limits.js"
-import type {
-  ModelBackendService,
-  ModelError,
-  ModelPart,
-  ModelRequest
+import {
+  type ModelBackendService,
+  type ModelError,
+  type ModelPart,
+  type ModelRequest,
+  saidWith
 } from "../../../src/services/agent/ModelRoute.js"
 import { Ids } from "../../../src/services/operation/Ids.js"
 import type { ModelBackend } from "../../../src/services/operation/Settings.js"
@@ -85,10 +86,15 @@ export const collect = (
   Effect.map(Stream.runCollect(backend.stream(request)), Chunk.toReadonlyArray)
 
 export const textOf = (parts: ReadonlyArray<ModelPart>): string =>
-  parts.map((part) => (part._tag === "Text" ? part.delta : "")).join("")
+  parts.reduce((said, part) => saidWith(said, part), "")
 
-export const reasoningOf = (parts: ReadonlyArray<ModelPart>): string =>
-  parts.map((part) => (part._tag === "Reasoning" ? part.delta : "")).join("")
+/** What was thought, with what was said first and then taken back. */
+export const reasoningOf = (parts: ReadonlyArray<ModelPart>): string => {
+  const unsaid = parts.findLastIndex((part) => part._tag === "Unsaid")
+  return parts
+    .map((part, index) => (part._tag === "Reasoning" || (part._tag === "Text" && index < unsaid) ? part.delta : ""))
+    .join("")
+}
 
 export const callsOf = (parts: ReadonlyArray<ModelPart>) =>
   parts.flatMap((part) =>

@@ -29,7 +29,9 @@ const otherDialect = (error: ModelError, dialect: Dialect): Dialect | null => {
   if (error.status !== 400 && error.status !== 422 && error.status !== 501) return null
   if (dialect.stream && dialect.streamOptions && /stream_options|include_usage/i.test(error.detail))
     return { ...dialect, streamOptions: false }
-  return dialect.stream && /\bstream(ing)?\b/i.test(error.detail) ? { stream: false, streamOptions: false } : null
+  return dialect.stream && /\bstream(ing)?\b/i.test(error.detail)
+    ? { ...dialect, stream: false, streamOptions: false }
+    : null
 }
 
 export const make = (options: {
@@ -42,7 +44,7 @@ export const make = (options: {
     const { backend, deadlines, limits } = options
     const client = guarded(yield* HttpClient.HttpClient)
     const ids = yield* Ids
-    const learned = yield* Ref.make<Dialect>({ stream: true, streamOptions: true })
+    const learned = yield* Ref.make<Dialect>({ stream: true, streamOptions: true, promptOpensThoughts: false })
     const name = { provider: backend.provider, model: backend.model }
     const origin: Failure.CallOrigin = {
       backend: name,
@@ -77,8 +79,16 @@ export const make = (options: {
       )
 
     const opened = Effect.fnUntraced(function* (request: ModelRequest) {
-      const answer = yield* open(request, yield* Ref.get(learned))
-      return Parts.pull({ answer, request, origin, limits, newId: ids.next("call") })
+      const dialect = yield* Ref.get(learned)
+      return Parts.pull({
+        answer: yield* open(request, dialect),
+        request,
+        origin,
+        limits,
+        newId: ids.next("call"),
+        promptOpensThoughts: dialect.promptOpensThoughts,
+        learn: (promptOpensThoughts) => Ref.update(learned, (known) => ({ ...known, promptOpensThoughts }))
+      })
     })
 
     return {

@@ -45,9 +45,12 @@ export const pull = (options: {
   readonly origin: Failure.CallOrigin
   readonly limits: ModelLimits
   readonly newId: Effect.Effect<string>
+  readonly promptOpensThoughts: boolean
+  /** Is told of each whole answer whether its prompt had opened its thoughts. */
+  readonly learn: (promptOpensThoughts: boolean) => Effect.Effect<void>
 }): Parts => {
-  const { answer, limits, newId, origin, request } = options
-  const reading = new Reading(answer.headers["content-type"]?.includes("event-stream") ?? false)
+  const { answer, learn, limits, newId, origin, promptOpensThoughts, request } = options
+  const reading = new Reading(answer.headers["content-type"]?.includes("event-stream") ?? false, promptOpensThoughts)
   const chunked = /chunked/i.test(answer.headers["transfer-encoding"] ?? "")
   let state: "reading" | "closing" | "failing" | "over" = "reading"
   let eventAt: number | null = null
@@ -57,7 +60,10 @@ export const pull = (options: {
   const finish = (before: ReadonlyArray<ModelPart>): Parts => {
     const { calls, reason, usage } = reading.outcome()
     const parts = calls.length === 0 ? Effect.succeed<ReadonlyArray<ModelPart>>([]) : withIds(calls, request, newId)
-    return Effect.map(parts, (called) =>
+    const { promptOpenedThoughts } = reading
+    const told =
+      promptOpenedThoughts === promptOpensThoughts ? parts : Effect.zipLeft(parts, learn(promptOpenedThoughts))
+    return Effect.map(told, (called) =>
       Chunk.unsafeFromArray<ModelPart>([
         ...before,
         ...called,

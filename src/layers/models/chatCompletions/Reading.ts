@@ -6,9 +6,9 @@ import * as ErrorBody from "../ErrorBody.js"
 import { finishReason } from "../FinishReason.js"
 import { malformed, type Trouble } from "../Trouble.js"
 import { ServerSentEvents, type ServerSentEvent } from "../ServerSentEvents.js"
-import { OpeningThoughts } from "./OpeningThoughts.js"
+import { OpeningThoughts, type Sorted } from "./OpeningThoughts.js"
 import { type AssembledCall, ToolCallAssembler } from "./ToolCallAssembler.js"
-import { decodeAnswer, type Delta, type Spoken, spokenIn, usageOf } from "./Wire.js"
+import { decodeAnswer, type Delta, spokenIn, usageOf } from "./Wire.js"
 
 const sample = (text: string): string => JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}…` : text)
 
@@ -18,7 +18,7 @@ const parse = (text: string): Either.Either<unknown, string> =>
 export class Reading {
   private readonly events = new ServerSentEvents()
   private readonly calls = new ToolCallAssembler()
-  private readonly thoughts = new OpeningThoughts()
+  private readonly thoughts: OpeningThoughts
   /** The pieces of a whole document; null for a stream of events. */
   private document: { readonly decoder: TextDecoder; readonly pieces: Array<string> } | null = null
   private began = false
@@ -34,8 +34,14 @@ export class Reading {
 
   private readonly isEventStream: boolean
 
-  constructor(isEventStream: boolean) {
+  constructor(isEventStream: boolean, promptOpensThoughts: boolean) {
     this.isEventStream = isEventStream
+    this.thoughts = new OpeningThoughts(promptOpensThoughts)
+  }
+
+  /** Did its thoughts end that only its prompt can have opened? */
+  get promptOpenedThoughts(): boolean {
+    return this.thoughts.wasOpenedByPrompt
   }
 
   /** The answer is whole but for counts; a server that says no more is not waited for long. */
@@ -131,14 +137,15 @@ export class Reading {
       this.finish = choice.finish_reason
   }
 
-  private tell({ reasoning, text }: Spoken, parts: Array<ModelPart>): void {
+  private tell({ reasoning, text, unsaid }: Sorted, parts: Array<ModelPart>): void {
+    if (unsaid) parts.push({ _tag: "Unsaid" })
     if (reasoning !== "") parts.push({ _tag: "Reasoning", delta: reasoning })
     if (text !== "") parts.push({ _tag: "Text", delta: text })
   }
 
   private say(delta: Delta, parts: Array<ModelPart>): void {
     const { reasoning, text } = spokenIn(delta)
-    this.tell({ text: "", reasoning }, parts)
+    this.tell({ text: "", reasoning, unsaid: false }, parts)
     this.tell(this.thoughts.feed(text), parts)
     if (delta.tool_calls !== undefined && delta.tool_calls !== null)
       for (const call of delta.tool_calls) this.calls.add(call)

@@ -107,10 +107,12 @@ export const spokenIn = (delta: Delta): Spoken => {
   }
 }
 
-/** How a server wants to be asked; learned from its refusals. */
+/** How a server wants to be asked and answers; learned from its refusals and answers. */
 export interface Dialect {
   readonly stream: boolean
   readonly streamOptions: boolean
+  /** Its prompt opens the block of thoughts, so that an answer brings only the block's end. */
+  readonly promptOpensThoughts: boolean
 }
 
 const messageOf = (message: Message, pictures: ModelRequest["pictures"]): object => {
@@ -147,7 +149,11 @@ const saysNothing = (message: Message): boolean =>
   message._tag === "assistant" && message.text === "" && message.toolCalls.length === 0
 
 /** The body of a request: the same transcript makes the same bytes, so that a server's prefix cache holds. */
-export const bodyOf = (request: ModelRequest, model: string, dialect: Dialect): string =>
+export const bodyOf = (
+  request: ModelRequest,
+  model: string,
+  dialect: Pick<Dialect, "stream" | "streamOptions">
+): string =>
   JSON.stringify({
     model,
     messages: [

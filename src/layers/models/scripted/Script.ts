@@ -17,6 +17,7 @@ import {
 export type ScriptedPart =
   | { readonly _tag: "Text"; readonly delta: string }
   | { readonly _tag: "Reasoning"; readonly delta: string }
+  | { readonly _tag: "Unsaid" }
   | { readonly _tag: "ToolCall"; readonly id?: string; readonly name: string; readonly arguments: unknown }
   | { readonly _tag: "Finish"; readonly reason: string; readonly usage?: TokenUsage | null }
 

@@ -113,6 +113,12 @@ const cutOff: Edit = (parts) => {
   return last?.kind === "words" && !last.cut ? [...parts.slice(0, -1), { ...last, cut: true }] : parts
 }
 
+/** What was said last was thought, and is not shown. */
+const takenBack: Edit = (parts) => {
+  const last = parts.at(-1)
+  return last?.kind === "words" && !last.cut ? parts.slice(0, -1) : parts
+}
+
 const changeTool =
   (callId: string, edit: (tool: Tool) => Tool): Edit =>
   (parts) =>
@@ -185,7 +191,7 @@ const editOf = (event: TurnEvent): Edit | null => {
     case "text.delta":
       return said(event.text)
     case "text.segment":
-      return cutOff
+      return event.unsaid === true ? takenBack : cutOff
     case "tool.started":
       return began(tool(event))
     case "tool.settled":

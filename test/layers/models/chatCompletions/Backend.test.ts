@@ -56,6 +56,24 @@ describe("chat completions over HTTP", () => {
     { name: "one that never ends", said: "<think>a <b </thin", text: "", reasoning: "a <b </thin" },
     { name: "nothing else", said: "<think>plan</think>\n", text: "", reasoning: "plan" },
     { name: "letters that grow in lower case", said: "<think>İİİİİİİİ</think>Hi", text: "Hi", reasoning: "İİİİİİİİ" },
+    { name: "a block that only ends", said: "plan\n</think>\n\nHello", text: "Hello", reasoning: "plan\n" },
+    { name: "an end and nothing before it", said: "</think>\nHello", text: "Hello", reasoning: "" },
+    { name: "an end and nothing behind it", said: "pl<an</THINK>\n", text: "", reasoning: "pl<an" },
+    {
+      name: "an end behind its own name",
+      said: "I `</think>` so\n</think>Hi",
+      text: "Hi",
+      reasoning: "I `</think>` so\n"
+    },
+    { name: "an end, then a block", said: "a</think><think>b</think>Hi", text: "Hi", reasoning: "ab" },
+    { name: "an end, then a word like it", said: "a</think>Hi </think>", text: "Hi </think>", reasoning: "a" },
+    {
+      name: "none: an end in code",
+      said: "As in\n```\n</think>\n```\n",
+      text: "As in\n```\n</think>\n```\n",
+      reasoning: ""
+    },
+    { name: "none: the beginning of an end", said: "a < b </thin", text: "a < b </thin", reasoning: "" },
     { name: "none: a tag further on", said: "Use <think>x</think>", text: "Use <think>x</think>", reasoning: "" },
     { name: "none: another tag", said: " <thinker>x", text: " <thinker>x", reasoning: "" },
     { name: "none: the beginning of a tag", said: "<thin", text: "<thin", reasoning: "" }
@@ -70,6 +88,25 @@ describe("chat completions over HTTP", () => {
         }
       }).pipe(Effect.provide(edges))
     )
+
+  it.scoped("does not show the thoughts of a server once it is known that its prompt opens them", () =>
+    Effect.gen(function* () {
+      const server = yield* Server.make([
+        Server.streams(["let me", " see</thi", "nk>", "Hello"]),
+        Server.streams(["once", " more</thi", "nk>", "Hi", " there"]),
+        Server.streams(["no", " thoughts"]),
+        Server.streams(["a", "b"])
+      ])
+      const backend = yield* chat(server.baseUrl)
+      const said = Effect.map(collect(backend, ask("hello")), (parts) =>
+        parts.flatMap((part) => (part._tag === "Text" ? [part.delta] : part._tag === "Unsaid" ? [null] : []))
+      )
+      assert.deepStrictEqual(yield* said, ["let me", " see", null, "Hello"])
+      assert.deepStrictEqual(yield* said, ["Hi", " there"])
+      assert.deepStrictEqual(yield* said, ["no thoughts"], "what is held back is said in the end")
+      assert.deepStrictEqual(yield* said, ["a", "b"], "and the next one grows again")
+    }).pipe(Effect.provide(edges))
+  )
 
   it.scoped("sends the transcript, the tools and the key where they belong", () =>
     Effect.gen(function* () {

@@ -77,6 +77,12 @@ describe("a turn", () => {
     assert.deepStrictEqual(shown(again), ["words: right"])
   })
 
+  it("drops words that were thought, also where a tool follows", () => {
+    const unsaid: Event = { ...segment, unsaid: true }
+    const state = after(open, happened(start(), delta("the person wants"), unsaid, toolStarts("1"), delta("done")))
+    assert.deepStrictEqual(shown(state), ["tool: ls running ", "words: done"])
+  })
+
   it("shows a tool as it runs and how it ended", () => {
     const running = after(open, happened(start(), toolStarts("1")))
     assert.deepStrictEqual(shown(running), ["tool: ls running "])
