@@ -1,5 +1,6 @@
 import { Effect, Layer } from "effect"
 import { AmbientEnvironment, startedInsideTurn } from "../../fibers/AmbientEnvironment.js"
+import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import { ChannelDirectory } from "../../services/adapter/ChannelDirectory.js"
 import { Spending } from "../../services/agent/Spending.js"
 import { Usage } from "../../services/agent/Usage.js"
@@ -204,4 +205,5 @@ export const layer: Layer.Layer<
   | Spending
   | JobDesk
   | AmbientEnvironment
+  | AdapterRegistry
 > = Layer.effect(Desk, make)

@@ -17,6 +17,10 @@ export type Verdict =
   | { readonly _tag: "RemoveWebhook" }
   | { readonly _tag: "GiveUp"; readonly remedy: string }
 
+/** What helps against a refusal of the token. */
+export const tokenRemedy =
+  "check TELEGRAM_BOT_TOKEN (@BotFather shows it under /mybots) and TELEGRAM_API_ROOT, then restart the gateway"
+
 /** So often in a row may another poller come in between: a gateway that was just killed still counts as one for a moment. */
 const conflictsAllowed = 3
 
@@ -25,11 +29,7 @@ export const judge = (error: PollError, conflicts: number): Verdict => {
   switch (error.code) {
     case 401:
     case 404:
-      return {
-        _tag: "GiveUp",
-        remedy:
-          "check TELEGRAM_BOT_TOKEN (@BotFather shows it under /mybots) and TELEGRAM_API_ROOT, then restart the gateway"
-      }
+      return { _tag: "GiveUp", remedy: tokenRemedy }
     case 409:
       if (/webhook/i.test(error.description)) return { _tag: "RemoveWebhook" }
       return conflicts < conflictsAllowed

@@ -46,7 +46,8 @@ export const sendErrorOf = (error: BotApiError, effect: Effectful): SendError =>
     return new SendRetryable({ platform, detail, retryAfterMillis: (error.retryAfterSeconds ?? 1) * 1000 })
   }
   // Whatever the message: it waits for a better token.
-  if (isTokenRefused(error)) return new SendRetryable({ platform, detail, retryAfterMillis: null })
+  if (isTokenRefused(error))
+    return new SendRetryable({ platform, detail, retryAfterMillis: null, credentialRefused: true })
   // The server failed on the way; the message may be out already.
   if (error.code >= 500) return inDoubt(detail, effect)
   return new SendRefused({ platform, detail, code: codeOf(error) })

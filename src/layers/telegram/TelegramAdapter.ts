@@ -2,7 +2,13 @@
 import { Deferred, Effect, Layer, Option, Ref, Scope } from "effect"
 import { AmbientEnvironment, markerOf } from "../../fibers/AmbientEnvironment.js"
 import * as Turn from "../../fibers/Turn.js"
-import { type Adapter, type AdapterState, SendRefused, SendRetryable } from "../../services/adapter/Adapter.js"
+import {
+  type Adapter,
+  type AdapterState,
+  type SendError,
+  SendRefused,
+  SendRetryable
+} from "../../services/adapter/Adapter.js"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import { ChannelDirectory } from "../../services/adapter/ChannelDirectory.js"
 import type { Admission } from "../../services/conversation/Admission.js"
@@ -15,6 +21,7 @@ import * as Chats from "./Chats.js"
 import * as Download from "./Download.js"
 import * as Outbound from "./Outbound.js"
 import * as Poller from "./Poller.js"
+import { tokenRemedy } from "./Reconnection.js"
 
 /** For the answer to a button press, and for the client to load before a first message may leave. Milliseconds. */
 const pressMillis = 5_000
@@ -96,11 +103,21 @@ const make = (settings: TelegramSettings, token: Token) =>
       )
     )
 
+    /** A poll may take half a minute to be told so; the next one that is answered takes it back. */
+    const noteRefusal = (error: SendError): Effect.Effect<void> =>
+      error._tag === "SendRetryable" && error.credentialRefused === true
+        ? Ref.set(state, { _tag: "Failed", error: error.detail, remedy: tokenRemedy })
+        : Effect.void
+
     const adapter: Adapter = {
       platform: "telegram",
       capabilities,
       state: Ref.get(state),
-      send: (message) => Effect.flatMap(ready, (out) => out.send(message)),
+      send: (message) =>
+        Effect.tapError(
+          Effect.flatMap(ready, (out) => out.send(message)),
+          noteRefusal
+        ),
       edit: (...edit) => Effect.flatMap(ready, (out) => out.edit(...edit)),
       openThread: (...thread) => Effect.flatMap(ready, (out) => out.openThread(...thread)),
       react: (...reaction) => Effect.flatMap(ready, (out) => out.react(...reaction)),

@@ -102,10 +102,12 @@ export const isChatRefused = (reason: string): boolean => ofChat.test(reason)
 export class SendRetryable extends Schema.TaggedError<SendRetryable>()("SendRetryable", {
   platform: Schema.String,
   detail: Schema.String,
-  retryAfterMillis: Schema.NullOr(Schema.Number)
+  retryAfterMillis: Schema.NullOr(Schema.Number),
+  /** The platform refuses what the adapter shows it; whatever is sent waits for a better one. */
+  credentialRefused: Schema.optional(Schema.Boolean)
 }) {
   override get message(): string {
-    return `${this.platform} could not be reached: ${this.detail}`
+    return `${this.platform} ${this.credentialRefused === true ? "refuses the token" : "could not be reached"}: ${this.detail}`
   }
 }
 

@@ -95,7 +95,9 @@ export const SendResult = Schema.Struct({
   delivery: DeliveryView,
   deliveries: Schema.Array(DeliveryView),
   ok: Schema.Boolean,
-  problem: text
+  problem: text,
+  /** Of what waits: why it does not leave by itself, and what to do about that. */
+  obstacle: Schema.optional(text)
 }).annotations({ identifier: "SendResult" })
 
 export const TargetView = Schema.Struct({

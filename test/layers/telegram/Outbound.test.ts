@@ -41,6 +41,18 @@ describe("Telegram outbound", () => {
     })
   )
 
+  it.scoped("has failed, with what to do, from a refusal of its token on, before a poll is told so", () =>
+    Effect.gen(function* () {
+      const { server, adapter } = yield* connect()
+      yield* server.fault("sendMessage", Faults.unauthorized)
+      const error = yield* Effect.flip(send(adapter, at(server.dm(server.user(1))), "hello"))
+      assert.match(error.message, /^telegram refuses the token: .*Unauthorized/)
+      const state = yield* adapter.state
+      assert.strictEqual(state._tag, "Failed")
+      assert.include(state._tag === "Failed" ? state.remedy : "", "TELEGRAM_BOT_TOKEN")
+    })
+  )
+
   it.scoped("routes into a private topic by its id and an answer, also when nothing is answered", () =>
     Effect.gen(function* () {
       const { server, adapter, admission } = yield* connect()
