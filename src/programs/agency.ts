@@ -41,7 +41,8 @@ import { tools } from "./tools.js"
 
 /** Who may come in, what comes in by itself, and the conversation that it becomes. */
 const conversation = Layer.merge(Admission.layer, InternalAdmission.layer).pipe(
-  Layer.provideMerge(Layer.mergeAll(Authorization.layer, Conversations.layer)),
+  Layer.provideMerge(Conversations.layer),
+  Layer.provideMerge(Authorization.layer),
   Layer.provide(Listener.layer.pipe(Layer.provide(FetchHttpClient.layer)))
 )
 

@@ -10,10 +10,12 @@ import * as Turn from "../../fibers/Turn.js"
 import type { ToolCallStore } from "../../services/agent/ToolCallStore.js"
 import type { Spending } from "../../services/agent/Spending.js"
 import type { NothingToAnswer } from "../../services/approval/Approval.js"
+import * as Authorization from "../../services/conversation/Authorization.js"
 import * as BusyPolicy from "../../services/conversation/BusyPolicy.js"
 import type { ConversationView } from "../../services/conversation/Conversations.js"
 import type { Inbox, InboxEntry, InboxMessage } from "../../services/conversation/Inbox.js"
 import type { InboundEvent } from "../../services/conversation/InboundEvent.js"
+import type { Revoked } from "../../services/conversation/Pairing.js"
 import * as SlashCommand from "../../services/conversation/SlashCommand.js"
 import type { Delivery } from "../../services/delivery/Delivery.js"
 import * as Notice from "../../services/delivery/Notice.js"
@@ -51,6 +53,7 @@ export interface ActorServices extends TypedCommands.Services {
   readonly activity: typeof Activity.Service
   readonly compaction: typeof Compaction.Service
   readonly turnRun: TurnRun
+  readonly authorization: typeof Authorization.Authorization.Service
   readonly progress: Progress
   readonly calls: typeof ToolCallStore.Service
 }
@@ -107,8 +110,11 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
       running = yield* RunningTurn.start(services, { entry, opened, beginning, steered, ended })
     })
 
+    const stands = (entry: InboxEntry) => Authorization.stands(services.authorization, entry)
+
     const begin = (entry: InboxEntry): Effect.Effect<void, StateError> =>
       Effect.gen(function* () {
+        if (!(yield* stands(entry))) return yield* settle(entry, "dropped", "revoked", "")
         const reason = yield* Renewal.due(services, key, entry.event)
         if (reason !== null) {
           const { fresh: session } = yield* sessions.reset(key, entry.event.source)
@@ -346,10 +352,20 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
     const onResume = ({ turn, entry }: Resume) =>
       Effect.gen(function* () {
         const session = yield* sessionOfTurn(turn, entry)
+        if (!(yield* stands(entry))) return yield* services.turnRun.abandon(entry, session, turn)
         const opened = yield* Effect.either(services.drain.open("turn", key))
         if (opened._tag === "Left") return
         yield* start(entry, { session, turn, close: opened.right }, { _tag: "Resumed" })
       })
+
+    /** In a direct chat all is theirs; elsewhere a turn is others' too, and only what waits of theirs does not begin. */
+    const onRevoked = Effect.fnUntraced(function* ({ platform, userId }: Revoked) {
+      const run = running
+      if (run === null) return
+      const { source } = run.entry.event
+      if (source.chatType !== "dm" || source.platform !== platform || source.userId !== userId) return
+      if (!(yield* stands(run.entry))) yield* stop
+    })
 
     const onEnded = Effect.fnUntraced(function* (turnId: string) {
       const run = running
@@ -390,6 +406,8 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
           )
         case "Unpaused":
           return Effect.zipRight(Effect.forEach(held.splice(0), onResume, { discard: true }), next)
+        case "Revoked":
+          return onRevoked(mail.person)
         case "Ended":
           return onEnded(mail.turnId)
         case "Stop":

@@ -105,7 +105,8 @@ const make = Effect.gen(function* () {
 
   const admit = Effect.fnUntraced(function* (
     event: InboundEvent,
-    arrival: Arrival
+    arrival: Arrival,
+    paired: boolean
   ): Effect.fn.Return<Receipt, StateError> {
     const drained = yield* drain.draining
     const draining = drained === null ? "go on" : whileDraining(event)
@@ -124,7 +125,8 @@ const make = Effect.gen(function* () {
         asyncDelivery: arrival.asyncDelivery,
         marker: arrival.marker,
         unattended: arrival.unattended,
-        workingDirectory: arrival.workingDirectory
+        workingDirectory: arrival.workingDirectory,
+        ...(paired ? { paired } : {})
       }
     }
     const entry = yield* drained !== null && draining === "keep"
@@ -174,7 +176,7 @@ const make = Effect.gen(function* () {
     const verdict = yield* authorization.decide(event.source, arrival.authorizedUpstream)
     switch (verdict._tag) {
       case "Allowed":
-        return yield* admit(yield* withFiles(event, arrival), arrival)
+        return yield* admit(yield* withFiles(event, arrival), arrival, verdict.paired === true)
       case "Pair":
         return yield* offerPairing(event)
       case "Ignored":

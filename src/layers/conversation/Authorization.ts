@@ -56,7 +56,7 @@ export const layer: Layer.Layer<Authorization, never, Settings | Pairing> = Laye
         if (list.everybody) return allowed("everybody is allowed on this platform")
         // These two are a union: what the database is asked for comes after what is known.
         if (names([...list.users, ...settings.gateway.allowedUsers], source)) return allowed("on the allowlist")
-        if (yield* pairing.isPaired(source.platform, source.userId)) return allowed("paired")
+        if (yield* pairing.isPaired(source.platform, source.userId)) return { ...allowed("paired"), paired: true }
         if (settings.gateway.allowAllUsers) return allowed("everybody is allowed")
         return stranger(source, list)
       })

@@ -11,9 +11,11 @@ import { Clarifications } from "../../services/agent/Clarification.js"
 import type { TodoStore } from "../../services/agent/TodoStore.js"
 import { Approvals } from "../../services/approval/Approval.js"
 import type { CommandJudge } from "../../services/approval/CommandJudge.js"
+import { Authorization } from "../../services/conversation/Authorization.js"
 import { BusyModes } from "../../services/conversation/BusyModes.js"
 import { Conversations } from "../../services/conversation/Conversations.js"
 import { Inbox, type InboxEntry, type InboxMessage } from "../../services/conversation/Inbox.js"
+import { Pairing } from "../../services/conversation/Pairing.js"
 import { TurnStore } from "../../services/conversation/TurnStore.js"
 import { Delegation } from "../../services/delegation/Delegation.js"
 import type { Listener } from "../../services/conversation/Listener.js"
@@ -72,6 +74,7 @@ const make = Effect.gen(function* () {
     quickCommands: yield* QuickCommands.make,
     compaction: yield* Compaction,
     turnRun: yield* TurnRun.make,
+    authorization: yield* Authorization,
     progress: yield* Progress.make,
     calls: yield* ToolCallStore
   }
@@ -122,6 +125,7 @@ const make = Effect.gen(function* () {
   )
 
   yield* services.pause.whenLifted(postAll({ _tag: "Unpaused" }))
+  yield* (yield* Pairing).whenRevoked((person) => postAll({ _tag: "Revoked", person }))
 
   const offer: (typeof Conversations.Service)["offer"] = (entry) =>
     Effect.asVoid(post(entry.key, { _tag: "Event", entry, recovered: false }))
@@ -248,4 +252,6 @@ export const layer: Layer.Layer<
   | Shell
   | CommandJudge
   | JobDesk
+  | Authorization
+  | Pairing
 > = Layer.scoped(Conversations, make)

@@ -1,6 +1,7 @@
 import type { Deferred } from "effect"
 import type * as Turn from "../../fibers/Turn.js"
 import type { InboxEntry, InboxMessage } from "../../services/conversation/Inbox.js"
+import type { Revoked } from "../../services/conversation/Pairing.js"
 import type { StateError } from "../../services/state/StateError.js"
 
 /** What a conversation's actor hears, one after the other. */
@@ -21,6 +22,8 @@ export type Mail =
   | { readonly _tag: "Shutdown"; readonly done: Deferred.Deferred<void> }
   /** A pause was lifted: what was held begins. */
   | { readonly _tag: "Unpaused" }
+  /** Somebody was shut out: what goes on for them alone ends. */
+  | { readonly _tag: "Revoked"; readonly person: Revoked }
   | { readonly _tag: "Sweep"; readonly now: number }
 
 export type Resume = Extract<Mail, { readonly _tag: "Resume" }>

@@ -19,7 +19,8 @@ const Arrival = Schema.parseJson(
     asyncDelivery: Schema.Boolean,
     marker: CronMarker.schema,
     unattended: Schema.NullOr(Schema.Literal("single_query", "unattended")),
-    workingDirectory: Schema.NullOr(Schema.String)
+    workingDirectory: Schema.NullOr(Schema.String),
+    paired: Schema.optional(Schema.Boolean)
   })
 )
 

@@ -1,5 +1,11 @@
 import { Clock, Effect, Layer, Schema } from "effect"
-import { type PairedUser, Pairing, type PairingOffer, PairingRefused } from "../../services/conversation/Pairing.js"
+import {
+  type PairedUser,
+  Pairing,
+  type PairingOffer,
+  PairingRefused,
+  type Revoked
+} from "../../services/conversation/Pairing.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import * as PairingCode from "./PairingCode.js"
 import * as Rows from "./Rows.js"
@@ -123,6 +129,7 @@ const letIn = (secret: typeof Secret.Type) =>
 
 const make = Effect.gen(function* () {
   const database = yield* Database
+  const listeners: Array<(person: Revoked) => Effect.Effect<void>> = []
 
   const offer = Effect.fn("Pairing.offer")(function* (platform: string, userId: string, userName: string | null) {
     const code = yield* PairingCode.make
@@ -164,8 +171,8 @@ const make = Effect.gen(function* () {
         ),
         (rows) => rows.length > 0
       ),
-    revoke: Effect.fn("Pairing.revoke")((platform: string, userId: string) =>
-      database.write(
+    revoke: Effect.fn("Pairing.revoke")(function* (platform: string, userId: string) {
+      const revoked = yield* database.write(
         "pairing.revoke",
         Effect.gen(function* () {
           const sql = yield* Transaction
@@ -174,7 +181,10 @@ const make = Effect.gen(function* () {
           return gone.length > 0
         })
       )
-    ),
+      if (revoked) yield* Effect.forEach(listeners, (told) => told({ platform, userId }), { discard: true })
+      return revoked
+    }),
+    whenRevoked: (told) => Effect.sync(() => void listeners.push(told)),
     list: Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       return yield* database.read("pairing.list", (sql) =>

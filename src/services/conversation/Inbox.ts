@@ -16,6 +16,8 @@ export interface StoredArrival {
   readonly marker: import("../../fibers/CronMarker.js").CronMarker
   readonly unattended: "single_query" | "unattended" | null
   readonly workingDirectory: string | null
+  /** Its sender was let in by a code alone, which is looked at again when its turn begins. */
+  readonly paired?: boolean | undefined
 }
 
 /** What is to be stored. */

@@ -16,6 +16,12 @@ export interface PairedUser {
   readonly approvedAt: number
 }
 
+/** Who may not write any more. */
+export interface Revoked {
+  readonly platform: string
+  readonly userId: string
+}
+
 /** A code that fits no open request. Five of them lock approval for an hour. */
 export class PairingRefused extends Schema.TaggedError<PairingRefused>()("PairingRefused", { detail: Schema.String }) {
   override get message(): string {
@@ -40,6 +46,8 @@ export class Pairing extends Context.Tag("hermes/conversation/Pairing")<
     readonly isPaired: (platform: string, userId: string) => Effect.Effect<boolean, StateError>
     readonly approve: (platform: string, code: string) => Effect.Effect<PairedUser, PairingRefused | StateError>
     readonly revoke: (platform: string, userId: string) => Effect.Effect<boolean, StateError>
+    /** Runs `told` whenever this process has shut somebody out, for as long as the program lives. */
+    readonly whenRevoked: (told: (person: Revoked) => Effect.Effect<void>) => Effect.Effect<void>
     readonly list: Effect.Effect<
       { readonly pending: ReadonlyArray<PairingRequest>; readonly paired: ReadonlyArray<PairedUser> },
       StateError

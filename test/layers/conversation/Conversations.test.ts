@@ -667,6 +667,100 @@ describe("a conversation", () => {
     }).pipe(Effect.provide(Testing.gateway({ model: echo, settings: { gateway: { allowAllUsers: false } } })))
   )
 
+  describe("whose code is revoked", () => {
+    const settings = { gateway: { allowAllUsers: false }, conversation: { busyMode: "queue" as const } }
+
+    /** Somebody who was let in by a code. */
+    const paired = Effect.gen(function* () {
+      const { profile } = yield* only
+      const stranger = { by: profile.person(9), in: profile.dm(9) }
+      yield* say({ text: "let me in", ...stranger })
+      const code = /code is ([A-HJ-NP-Z2-9]{8}) /.exec((yield* heard("pairing code is")).text)?.[1] ?? ""
+      const pairing = yield* Pairing
+      yield* pairing.approve("telegram", code)
+      return {
+        says: (text: string) => say({ text, ...stranger }),
+        revoke: pairing.revoke("telegram", stranger.by.id)
+      }
+    })
+
+    it.scopedLive("is answered no more: the turn that runs ends, and what waits begins none", () =>
+      Effect.gen(function* () {
+        const gate = yield* gated
+        yield* Effect.gen(function* () {
+          const person = yield* paired
+          yield* person.says("one")
+          yield* gate.waits("one")
+          yield* person.says("two")
+          yield* heard("It's next")
+          expect(yield* person.revoke).toBe(true)
+          yield* eventStates("interrupted", "dropped")
+          expect(yield* person.says("three")).toMatchObject({ _tag: "Paired" })
+          const { requests } = yield* Testing.ScriptedModel
+          expect((yield* requests).map(lastUser)).toEqual(["one"])
+        }).pipe(Effect.provide(Testing.gateway({ model: gate.model, settings })))
+      })
+    )
+
+    it.scopedLive("is answered no more where another process shut them out: what waits begins no turn", () =>
+      Effect.gen(function* () {
+        const gate = yield* gated
+        yield* Effect.gen(function* () {
+          const person = yield* paired
+          yield* person.says("one")
+          yield* gate.waits("one")
+          yield* person.says("two")
+          yield* heard("It's next")
+          const database = yield* Database
+          yield* database.write(
+            "test",
+            Effect.flatMap(Transaction, (client) => Effect.asVoid(client.unsafe("DELETE FROM paired_users")))
+          )
+          yield* gate.answer("one", "first")
+          yield* heard("first")
+          yield* eventStates("answered", "dropped")
+          const { requests } = yield* Testing.ScriptedModel
+          expect((yield* requests).map(lastUser)).toEqual(["one"])
+        }).pipe(Effect.provide(Testing.gateway({ model: gate.model, settings })))
+      })
+    )
+
+    it.scopedLive("is answered as before where an allowlist names them too, and ends nobody else's turn", () =>
+      Effect.gen(function* () {
+        const gate = yield* gated
+        const profile = Testing.profiles.telegram
+        const allowed = { ...settings, gateway: { allowAllUsers: false, allowedUsers: [profile.person(1).id] } }
+        yield* Effect.gen(function* () {
+          const pairing = yield* Pairing
+          const database = yield* Database
+          yield* database.write(
+            "test",
+            Effect.flatMap(Transaction, (client) =>
+              Effect.asVoid(
+                client.unsafe("INSERT INTO paired_users (platform, user_id, approved_at) VALUES (?, ?, 0), (?, ?, 0)", [
+                  "telegram",
+                  profile.person(1).id,
+                  "telegram",
+                  profile.person(2).id
+                ])
+              )
+            )
+          )
+          yield* say({ text: "one", by: profile.person(1), in: profile.dm(1) })
+          yield* gate.waits("one")
+          yield* say({ text: "two", by: profile.person(2), in: profile.dm(2) })
+          yield* gate.waits("two")
+          yield* pairing.revoke("telegram", profile.person(1).id)
+          yield* gate.answer("one", "first")
+          yield* heard("first")
+          yield* gate.answer("two", "second")
+          yield* heard("second")
+          yield* eventStates("answered", "answered")
+        }).pipe(Effect.provide(Testing.gateway({ model: gate.model, settings: allowed })))
+      })
+    )
+  })
+
   it.scopedLive("ignores strangers where the owner has named people", () =>
     Effect.gen(function* () {
       const { profile } = yield* only

@@ -304,6 +304,7 @@ const pairing = Layer.effect(
           return Effect.succeed({ platform: name, userId: "7", userName: null, approvedAt: 0 })
         }),
       revoke: (_, userId) => Effect.succeed(userId === "7"),
+      whenRevoked: () => Effect.void,
       list: Effect.succeed({
         pending: [{ platform: "telegram", userId: "7", userName: "Ann", requestedAt: 0, expiresAt: 3_600_000 }],
         paired: []
