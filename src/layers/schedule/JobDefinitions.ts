@@ -18,7 +18,6 @@ import { Monitors } from "../../services/schedule/Monitor.js"
 import * as PromptScan from "../../services/schedule/PromptScan.js"
 import * as Schedule from "../../services/schedule/Schedule.js"
 import * as ScheduleText from "../../services/schedule/ScheduleText.js"
-import * as TimeZone from "../../services/schedule/TimeZone.js"
 import { Scripts } from "../../services/schedule/Script.js"
 
 const longestPrompt = 100_000
@@ -179,11 +178,13 @@ export const make = Effect.gen(function* () {
           }),
           moved: true
         }
-      const zone = timezone === null ? null : yield* TimeZone.check(timezone)
       const schedule: Schedule.Schedule =
         patch.timezone === undefined
           ? before.schedule
-          : { ...before.schedule, timezone: zone ?? settings.timezone, ownZone: zone !== null }
+          : {
+              ...before.schedule,
+              ...(yield* ScheduleText.zoneOf(before.definition.schedule, { zone: settings.timezone, timezone }))
+            }
       const period = Schedule.isRecurring(schedule) ? Schedule.period(schedule, now) : null
       if (wakesAgent && period !== null && period < leastMillis)
         return yield* invalid(

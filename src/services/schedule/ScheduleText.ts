@@ -272,9 +272,16 @@ const decide = (text: string, zone: Zoned, context: Context): Parsed => {
   )
 }
 
+/** What `CRON_TZ=` names in front of a text, and what stands behind it. */
+const prefixed = (text: string): { readonly named: string | undefined; readonly rest: string } => {
+  const [, named, rest = text] = /^(?:CRON_)?TZ=(\S*)\s*(.*)$/is.exec(text) ?? []
+  return { named, rest }
+}
+
 /** The zone that a schedule is in: one in the text, one by option (not two that differ), or the configured one. */
-const zoneOf = (named: string | undefined, context: Context): Parsed<Zoned> =>
+export const zoneOf = (text: string, context: Pick<Context, "zone" | "timezone">): Parsed<Zoned> =>
   Either.gen(function* () {
+    const { named } = prefixed(text.trim())
     const own = context.timezone === null ? null : yield* TimeZone.check(context.timezone)
     const inText = named === undefined ? null : yield* TimeZone.check(named, "schedule.CRON_TZ")
     if (own !== null && inText !== null && own !== inText)
@@ -290,8 +297,8 @@ export const parse = (text: string, context: Context): Parsed =>
     const trimmed = text.trim()
     if (trimmed === "") return yield* refuse(text, `is empty; ${forms}`)
     if (trimmed.length > 500) return yield* refuse(text, `is too long for a schedule; ${forms}`)
-    const [, named, rest = trimmed] = /^(?:CRON_)?TZ=(\S*)\s*(.*)$/is.exec(trimmed) ?? []
-    const zone = yield* zoneOf(named, context)
+    const { rest } = prefixed(trimmed)
+    const zone = yield* zoneOf(trimmed, context)
     if (rest === "") return yield* refuse(text, `has a time zone and nothing behind it; ${forms}`)
     return yield* decide(rest.startsWith("@") ? yield* alias(rest) : rest, zone, context)
   })

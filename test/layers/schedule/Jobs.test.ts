@@ -208,6 +208,22 @@ describe("jobs", () => {
     }).pipe(Effect.provide(jobs()))
   )
 
+  it.effect("keeps the zone that a schedule names itself when the job's own zone is edited", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(noon)
+      const service = yield* Jobs
+      const { job, next } = yield* service.create(
+        { schedule: "CRON_TZ=America/New_York 0 9 * * *", prompt: "x" },
+        nobody
+      )
+      const refused = yield* Effect.either(service.edit(job.id, { timezone: "Asia/Tokyo" }))
+      expect(Either.isLeft(refused) && refused.left.message).toMatch(/differs from CRON_TZ=America\/New_York/)
+      const cleared = yield* service.edit(job.id, { timezone: "" })
+      expect(cleared.timezone).toBe("America/New_York")
+      expect(cleared.next).toEqual(next)
+    }).pipe(Effect.provide(jobs()))
+  )
+
   it.effect("refuses a scheduled run that makes or changes jobs, unless its owner lets it", () =>
     Effect.gen(function* () {
       const create = Effect.flatMap(Jobs, (service) => service.create({ schedule: "every 1h", prompt: "x" }, nobody))
