@@ -45,6 +45,7 @@ const primary = (request: ModelServer.ModelServerRequest): ModelServer.ModelServ
     return ModelServer.refuses(429, { message: `slow down, ${bearer(request)}`, retryAfterSeconds: 3 })
   if (words === "one key is bad" && bearer(request) === one) return ModelServer.refuses(401, { message: `bad ${one}` })
   if (words === "empty") return ModelServer.says("")
+  if (words === "cut") return ModelServer.streams(["half a"], { every: "50 millis", then: "drop" })
   if (words === "unauthorized" || words === "nobody") return ModelServer.refuses(401, { message: "no such key" })
   return ModelServer.says(`primary heard ${words}`)
 }
@@ -79,6 +80,9 @@ describe("a provider that refuses", () => {
         expect(yield* asked("one key is bad", /heard one key/)).toBe("primary heard one key is bad")
         expect((yield* model.requests).slice(2).map(bearer)).toEqual([one, one, two])
         expect(yield* asked("empty", /heard empty/)).toContain(note)
+        const before = (yield* model.requests).length
+        expect(yield* asked("cut", /heard cut/)).toContain(note)
+        expect((yield* model.requests).slice(before).length).toBe(2)
         expect(yield* asked("unauthorized", /heard unauthorized/)).toContain(note)
 
         const refused = yield* asked("nobody", /couldn't process/)

@@ -40,7 +40,7 @@ import { Database, type Step } from "../../services/state/Database.js"
 const maxEmptyRetries = 3
 const maxMalformedRetries = 2
 const maxUnknownToolAnswers = 3
-/** Answers of a turn that broke off in the middle and are asked for once more: nothing of one has been acted on. */
+/** Answers of a turn that broke off in the middle and are asked for once more at the same backend: nothing of one has been acted on. */
 const maxBrokenAnswers = 1
 /** In one turn: what does not fit after that does not fit. */
 const maxCompactions = 3
@@ -378,8 +378,16 @@ const make = Effect.gen(function* () {
       const attempt = yield* Effect.either(speak(request(nudge, true)))
       if (Either.isLeft(attempt)) {
         const error = attempt.left
-        if (brokeOff && verdict(error.reason).retry && brokenAnswers++ < maxBrokenAnswers) {
+        const { retry, triesBeforeFallback } = verdict(error.reason)
+        if (brokeOff && retry && brokenAnswers++ < maxBrokenAnswers) {
           yield* Effect.logWarning("an answer broke off in the middle and is asked for again", error)
+          yield* segment
+          continue
+        }
+        if (brokeOff && triesBeforeFallback !== null && !passed && (yield* model.pass)) {
+          passed = true
+          brokenAnswers = 0
+          yield* Effect.logWarning("an answer broke off in the middle and the next backend is asked", error)
           yield* segment
           continue
         }
