@@ -274,9 +274,10 @@ const make = Effect.gen(function* () {
       const rows = (yield* store.open(null)).filter(
         (row) => row.turnId === turnId && (which === "all" || isInnerCallId(row.callId))
       )
-      yield* Effect.forEach(rows, (row) => asking.settle(row.id, { state: "cancelled", answer: reason, by: null }), {
-        discard: true
-      })
+      const ended = yield* Effect.forEach(rows, (row) =>
+        asking.settle(row.id, { state: "cancelled", answer: reason, by: null })
+      )
+      return ended.filter((row) => row !== null)
     })
   })
 })

@@ -51,6 +51,9 @@ const day = (millis: number): string => new Date(millis).toISOString().slice(0, 
 const listed = (session: Session): string =>
   `${session.title ?? "untitled"} — ${session.messageCount} messages, ${day(session.lastActivityAt)} (${session.id})`
 
+/** Questions of all conversations among which the last one of this one is looked for. */
+const lookedBack = 100
+
 const approvedFor = {
   once: "Approved",
   session: "Approved for this conversation",
@@ -75,6 +78,19 @@ export const make = Effect.gen(function* () {
     help: means.type === "alias" ? `the same as: ${means.target}` : `runs: ${means.command}`
   }))
 
+  /** Whoever answers means the last question: they hear what became of it where that is over. */
+  const nothingOpen = (entry: InboxEntry) =>
+    Effect.map(approvals.list(lookedBack), (rows) => {
+      const last = rows.find(({ sessionKey }) => sessionKey === entry.key)
+      const fate =
+        last?.state === "cancelled"
+          ? Notice.approvalInterrupted(last)
+          : last?.state === "expired"
+            ? Notice.approvalExpired(last)
+            : null
+      return ["There is no open question in this conversation.", ...(fate === null ? [] : [fate.text])].join("\n")
+    })
+
   const answerApproval = (entry: InboxEntry, approve: boolean, reason: string, scope: Scope = "once") =>
     approvals
       .answer({
@@ -85,13 +101,16 @@ export const make = Effect.gen(function* () {
         reason: reason === "" ? null : reason,
         by: signatureOf(entry.event.source)
       })
-      .pipe(Effect.map((row) => (approve ? `${approvedFor[scope]}: ${row.subject}` : Notice.approvalDenied(row).text)))
+      .pipe(
+        Effect.map((row) => (approve ? `${approvedFor[scope]}: ${row.subject}` : Notice.approvalDenied(row).text)),
+        Effect.catchTag("NothingToAnswer", () => nothingOpen(entry))
+      )
 
   /** Those that are open now: what is asked later is asked. */
   const approveAll = (entry: InboxEntry) =>
     Effect.gen(function* () {
       const open = yield* approvals.open(entry.key)
-      if (open.length === 0) return "There is no open question in this conversation."
+      if (open.length === 0) return yield* nothingOpen(entry)
       const by = signatureOf(entry.event.source)
       const answered = yield* Effect.forEach(open, (row) =>
         approvals.answer({ sessionKey: entry.key, id: row.id, approve: true, reason: null, by }).pipe(

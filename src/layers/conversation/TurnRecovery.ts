@@ -8,6 +8,7 @@ import { type TurnOutcome, type TurnRow, TurnStore } from "../../services/conver
 import { Delegation } from "../../services/delegation/Delegation.js"
 import { Delivery } from "../../services/delivery/Delivery.js"
 import * as Notice from "../../services/delivery/Notice.js"
+import { Notifier } from "../../services/delivery/Notifier.js"
 import { SessionId } from "../../services/session/Session.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
 import { Transcript } from "../../services/session/Transcript.js"
@@ -34,8 +35,18 @@ export const make = Effect.gen(function* () {
   const approvals = yield* Approvals
   const delegation = yield* Delegation
   const delivery = yield* Delivery
+  const notifier = yield* Notifier
 
   const sessionOf = (row: TurnRow) => Field.valueOrNull(row.turn.identity.sessionId)
+
+  /** Nobody waits for these answers any more: whoever was asked is told so, or they would give one in vain. */
+  const takeBack = Effect.fnUntraced(function* ({ turn }: TurnRow, reason: string, which: "all" | "inner" = "all") {
+    for (const question of yield* approvals.cancelTurn(turn.id, reason, which))
+      yield* notifier.tell(
+        { sessionKey: question.sessionKey, address: DeliveryOrigin.chat(turn.origin), about: question.id },
+        Notice.approvalInterrupted(question)
+      )
+  })
 
   /** Ends a turn that will not be resumed, with a word to the person that is part of the transcript too. */
   const close = (row: TurnRow, outcome: TurnOutcome, text: string) =>
@@ -53,7 +64,7 @@ export const make = Effect.gen(function* () {
               replyToPerson: true
             })
       // First: a turn that has ended is looked at by no later start, and its questions would stay open.
-      yield* approvals.cancelTurn(row.turn.id, "the turn ended with the gateway")
+      yield* takeBack(row, "the turn ended with the gateway")
       const deliveries = yield* database.write(
         "turn.close",
         Effect.gen(function* () {
@@ -83,7 +94,7 @@ export const make = Effect.gen(function* () {
   /** A delegate's turn ends with its parent: what it did is unknown. */
   const abandonDelegate = (row: TurnRow) =>
     Effect.zipRight(
-      approvals.cancelTurn(row.turn.id, "the delegate ended with the gateway"),
+      takeBack(row, "the delegate ended with the gateway"),
       database.write("turn.abandon", turns.end(row.turn.id, "unknown"))
     )
 
@@ -124,7 +135,7 @@ export const make = Effect.gen(function* () {
           )
         } else {
           resumed += 1
-          yield* approvals.cancelTurn(row.turn.id, "the program that asked ended with the gateway", "inner")
+          yield* takeBack(row, "the program that asked ended with the gateway", "inner")
           yield* boot.resume(row, entry)
         }
       })

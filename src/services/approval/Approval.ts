@@ -102,7 +102,14 @@ export class Approvals extends Context.Tag("hermes/approval/Approvals")<
     readonly grants: Effect.Effect<ReadonlyArray<ApprovalRow>, StateError>
     /** Takes such an answer back; what ran stays run. */
     readonly revoke: (id: string) => Effect.Effect<ApprovalRow, NothingToAnswer | StateError>
-    /** Ends open questions of a turn that is gone; `inner`: only those of programs, which do not survive a restart. */
-    readonly cancelTurn: (turnId: string, reason: string, which?: "all" | "inner") => Effect.Effect<void, StateError>
+    /**
+     * Ends open questions of a turn that is gone, and answers which; `inner`: only those of programs, which do not survive
+     * a restart.
+     */
+    readonly cancelTurn: (
+      turnId: string,
+      reason: string,
+      which?: "all" | "inner"
+    ) => Effect.Effect<ReadonlyArray<ApprovalRow>, StateError>
   }
 >() {}

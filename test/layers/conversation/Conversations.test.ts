@@ -972,6 +972,31 @@ describe("a restart", () => {
         })
     )
 
+  it.scopedLive("takes back the question of a helper that died, and says so to whoever answers it all the same", () =>
+    Effect.gen(function* () {
+      const model = (request: ModelRequest): Testing.StepInput =>
+        request.messages.at(-1)?._tag === "tool"
+          ? Testing.say("I go on without.")
+          : lastUser(request).includes("aside")
+            ? Testing.call("terminal", { command: "rm -r garden" })
+            : Testing.call("delegate_task", { goal: "aside" })
+      const scope = yield* Effect.scope
+      const database = Layer.succeedContext(yield* Layer.buildWithScope(Testing.SqliteInMemory, scope))
+      const gateway = (unclean: boolean) =>
+        Testing.gateway({ model, database, unclean, settings: { approvals: { mode: "manual" } } })
+      yield* Effect.zipRight(say("begin"), heard("rm -r garden")).pipe(
+        Effect.provide(yield* Layer.buildWithScope(gateway(false), yield* killed))
+      )
+      yield* Effect.gen(function* () {
+        yield* heard("The work was stopped before you answered, so I did not run: rm -r garden")
+        yield* heard("I go on without.")
+        yield* say({ text: "/approve", messageId: "900" })
+        const { text } = yield* heard("There is no open question in this conversation.")
+        expect(text).toContain("did not run: rm -r garden")
+      }).pipe(Effect.provide(yield* Layer.buildWithScope(gateway(true), scope)))
+    })
+  )
+
   it.scopedLive("keeps what /busy chose, for its conversation alone", () =>
     across(
       {

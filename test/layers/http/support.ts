@@ -235,7 +235,7 @@ const approvals = Layer.effect(
       list: () => Effect.sync(() => play.open),
       grants: Effect.succeed([]),
       revoke: (id) => new NothingToAnswer({ reference: id }),
-      cancelTurn: () => Effect.void
+      cancelTurn: () => Effect.succeed([])
     })
   )
 )
