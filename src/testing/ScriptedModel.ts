@@ -1,10 +1,12 @@
 /** A model that says what a test tells it, in place of a real one. */
-import { Context, Effect, Layer, Ref } from "effect"
+import { Context, Effect, Layer, Ref, Stream } from "effect"
 import * as Backend from "../layers/models/scripted/Backend.js"
 import type { StepInput } from "../layers/models/scripted/Script.js"
 import {
+  type BackendName,
   type ModelBackendService,
   ModelError,
+  type ModelPart,
   type ModelRequest,
   ModelRoute,
   speak
@@ -76,6 +78,29 @@ export const scriptedBackend = (
     requests: Effect.map(Ref.get(asked), ({ requests }) => requests)
   }))
 
+const routeTo = (backend: ModelBackendService): typeof ModelRoute.Service => ({
+  primary: backend.name,
+  contextWindow: backend.contextWindow,
+  stream: backend.stream,
+  speak: (request, hear) => speak(backend, request, hear),
+  trouble: Effect.succeed(null)
+})
+
+/** A route whose answers are signed by `primary`, as those of a backend that was asked for are. */
+const inNameOf = (backend: ModelBackendService, primary: BackendName): typeof ModelRoute.Service => {
+  const { model, provider } = backend.name
+  const signed = (part: ModelPart): ModelPart =>
+    part._tag === "Finish" && part.backend.provider === provider && part.backend.model === model
+      ? { ...part, backend: primary }
+      : part
+  return {
+    ...routeTo(backend),
+    primary,
+    stream: (request) => Stream.map(backend.stream(request), signed),
+    speak: (request, hear) => speak(backend, request, (part) => hear(signed(part)))
+  }
+}
+
 /** The model of a program under test, with a record of what it was asked. */
 export const scriptedModel = (
   steps: ReadonlyArray<StepInput> | ((request: ModelRequest) => StepInput),
@@ -83,16 +108,10 @@ export const scriptedModel = (
 ): Layer.Layer<ModelRoute | ModelRoutes | ScriptedModel> =>
   Layer.effectContext(
     Effect.map(scriptedBackend(steps, undefined, options), (backend) => {
-      const route: Omit<typeof ModelRoute.Service, "primary"> = {
-        contextWindow: backend.contextWindow,
-        stream: backend.stream,
-        speak: (request, hear) => speak(backend, request, hear),
-        trouble: Effect.succeed(null)
-      }
-      return Context.make(ModelRoute, { ...route, primary: backend.name }).pipe(
+      return Context.make(ModelRoute, routeTo(backend)).pipe(
         Context.add(ModelRoutes, {
           // Whatever a job is pinned to, the script speaks for it.
-          over: ({ model, provider }) => Effect.succeed({ ...route, primary: { provider, model } }),
+          over: ({ model, provider }) => Effect.succeed(inNameOf(backend, { provider, model })),
           missing: () => null
         }),
         Context.add(ScriptedModel, { requests: backend.requests })

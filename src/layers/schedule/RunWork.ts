@@ -9,6 +9,7 @@ import { Spending } from "../../services/agent/Spending.js"
 import { Skills } from "../../services/agent/Skills.js"
 import * as Toolset from "../../services/agent/Toolset.js"
 import { TurnStore } from "../../services/conversation/TurnStore.js"
+import * as Notice from "../../services/delivery/Notice.js"
 import { isBlank } from "../../services/delivery/Visible.js"
 import { Activity } from "../../services/operation/Activity.js"
 import { Milestone } from "../../services/operation/Milestone.js"
@@ -211,19 +212,23 @@ export const make = Effect.gen(function* () {
   const said = (answer: AgentAnswer): Work => {
     if (answer.exit === "empty" || isBlank(answer.text))
       return failed("other", "the agent gave no answer", { mute: true })
-    const warning =
+    const ended =
       answer.exit === "budget"
         ? "It used all its steps; this is what it has so far."
         : answer.exit === "truncated"
           ? "The answer was cut off by the model's limit."
           : null
+    const notes = [
+      ...(ended === null ? [] : [ended]),
+      ...(answer.spokenBy === null ? [] : [Notice.spokenByFallback({ backend: answer.spokenBy }).text])
+    ]
     return {
       _tag: "Said",
       text: answer.text,
       silent: Silence.isSilent(answer.text),
       verbatim: false,
       directory: null,
-      warning,
+      warning: notes.length === 0 ? null : notes.join("\n\n"),
       answer
     }
   }

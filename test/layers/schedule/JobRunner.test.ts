@@ -89,6 +89,29 @@ describe("a run", () => {
     }).pipe(Effect.provide(Testing.gateway({ model: () => Testing.say("hello from the run") })))
   )
 
+  it.scopedLive(
+    "says who answered in place of its usual model, and nothing of it where there is nothing to say",
+    () => {
+      const by = (text: string) =>
+        Testing.parts([
+          { _tag: "Text", delta: text },
+          { _tag: "Finish", reason: "stop", backend: { provider: "openai", model: "spare" } }
+        ])
+      return Effect.gen(function* () {
+        yield* make({ prompt: "look", name: "look" })
+        expect(yield* runNow("look")).toMatchObject({ status: "ok" })
+        expect((yield* sent).map(({ text }) => text)).toEqual([
+          expect.stringMatching(/found it\n\n\(Answered by openai\/spare: the usual model was not available\.\)/)
+        ])
+        expect(yield* runNow("look")).toMatchObject({ status: "ok" })
+        expect((yield* sent).length).toBe(1)
+        yield* make({ prompt: "look", name: "pinned", model: "other" })
+        expect(yield* runNow("pinned")).toMatchObject({ status: "ok" })
+        expect((yield* sent).at(-1)?.text).not.toContain("Answered by")
+      }).pipe(Effect.provide(Testing.gateway({ model: [by("found it"), by("[SILENT]"), Testing.say("mine")] })))
+    }
+  )
+
   it.scopedLive("is given its skills, told of one that is gone, and stopped by one that gives orders", () =>
     Effect.gen(function* () {
       const { home } = yield* Settings

@@ -19,7 +19,13 @@ export type ScriptedPart =
   | { readonly _tag: "Reasoning"; readonly delta: string }
   | { readonly _tag: "Unsaid" }
   | { readonly _tag: "ToolCall"; readonly id?: string; readonly name: string; readonly arguments: unknown }
-  | { readonly _tag: "Finish"; readonly reason: string; readonly usage?: TokenUsage | null }
+  | {
+      readonly _tag: "Finish"
+      readonly reason: string
+      readonly usage?: TokenUsage | null
+      /** Who answered in place of whom it was asked of, as a fallback does. */
+      readonly backend?: BackendName
+    }
 
 export type Step =
   | {
@@ -122,7 +128,7 @@ const complete = (
         }
       case "Finish":
         finished = true
-        return { _tag: "Finish", reason: part.reason, usage: part.usage ?? null, backend }
+        return { _tag: "Finish", reason: part.reason, usage: part.usage ?? null, backend: part.backend ?? backend }
       default:
         return part
     }
