@@ -536,6 +536,8 @@ describe("inside a turn (decision 29)", () => {
       ["config", "set", "security.anything", "off"],
       ["model", "--base-url", "http://elsewhere.example/v1"],
       ["model", "--provider", "openai"],
+      ["model", "gpt-5"],
+      ["config", "set", "model.name", "gpt-5"],
       ["config", "set", "platforms.telegram.allowed_users", "[99]"],
       ["config", "set", "gateway.allow_all_users", "true"]
     ]

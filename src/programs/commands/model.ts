@@ -81,12 +81,9 @@ export const command = Command.make(
   },
   ({ baseUrl, ...asked }) =>
     Effect.gen(function* () {
-      const allowed = (provider: Option.Option<Provider>) =>
-        Option.isSome(provider) || Option.isSome(baseUrl) ? ownerOnly("another model server") : Effect.void
       // Before anything is looked up: that would make a home where there is none.
-      yield* allowed(asked.provider)
+      if ([asked.provider, asked.name, baseUrl].some(Option.isSome)) yield* ownerOnly("another model")
       const { name, provider } = yield* named(asked.provider, asked.name)
-      yield* allowed(provider)
       const moves = Option.isSome(provider) && provider.value !== (yield* current).provider
       // Another provider's address would get this one's key, and nobody else knows its model.
       if (moves)

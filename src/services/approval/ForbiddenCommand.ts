@@ -63,7 +63,7 @@ const ownerAnswers = (words: ReadonlyArray<string>, cron: boolean): Verdict => {
   if (calls(all, /^approvals?$/i, answers)) return never("approvals", "answering approvals is for the owner")
   if (calls(all, /^pairing$/i, /^(approve|revoke)$/i)) return never("pairing", "letting people in is for the owner")
   if (calls(all, /^config$/i, /^set$/i, { test: OwnersSetting.is }))
-    return never("config", "approvals, security, allowlists, limits and targets are set by the owner")
+    return never("config", "approvals, security, allowlists, limits, targets and the model are set by the owner")
   if (cron && calls(all, /^cron$/i, /^(create|edit)$/i))
     return never("cron", "a scheduled run must not create or edit jobs")
   return allow

@@ -31,6 +31,8 @@ test("approvals, security, allowlists, limits and where things are sent are the 
     "media.transcription_base_url",
     "memory.write_approval",
     "model.base_url",
+    "model.name",
+    "model.provider",
     "oauth",
     "platforms.api_server.allowed_hosts",
     "platforms.api_server.host",

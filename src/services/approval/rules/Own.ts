@@ -40,6 +40,18 @@ interface Test {
 const follows = (words: ReadonlyArray<string>, ...tests: ReadonlyArray<Test>): boolean =>
   words.some((_, at) => tests.every((one, offset) => one.test(words[at + offset] ?? "")))
 
+/** Does `hermes model` get a name here, or where its server is? */
+const choosesModel = (invocation: Invocation): boolean => {
+  const options = optionsOf(textsOf(invocation), ["home", "log-level"])
+  const { operands } = options
+  return operands.some(
+    (word, at) =>
+      /^model$/i.test(word) &&
+      ((at + 1 < operands.length && (at === 0 || scriptName.test(operands[at - 1] ?? ""))) ||
+        has(options, "base-url", "provider"))
+  )
+}
+
 const answers = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
   const words = wordsOf(invocation)
   if (follows(words, /^approvals?$/i, /^(approve|deny|grants?|revoke)$/i))
@@ -49,15 +61,15 @@ const answers = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
   if (isHermes(invocation) && follows(words, /^auth$/i, /^(login|logout|revive)$/i))
     return nevers("auth", "logging in and out is for the owner")
   if (follows(words, /^config$/i, /^set$/i, { test: OwnersSetting.is }))
-    return nevers("config", "approvals, security, allowlists, limits and targets are set by the owner")
+    return nevers("config", "approvals, security, allowlists, limits, targets and the model are set by the owner")
   if (
     isHermes(invocation) &&
     words.includes("chat") &&
     typed(invocation).some((text) => /^\s*\/(approve|deny)/im.test(text))
   )
     return nevers("approvals", "answering approvals is for the owner")
-  if (isHermes(invocation) && follows(words, /^model$/i) && has(optionsOf(textsOf(invocation)), "base-url", "provider"))
-    return nevers("config", "whom everything is sent to is for the owner to say")
+  if (isHermes(invocation) && choosesModel(invocation))
+    return nevers("config", "which model answers, and where, is for the owner to say")
   if (isHermes(invocation) && follows(words, /^setup$/i))
     return nevers("config", "what `hermes setup` asks for is the owner's to say")
   if (isHermes(invocation) && follows(words, /^unpause$/i))
