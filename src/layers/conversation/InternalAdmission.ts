@@ -11,6 +11,7 @@ import {
   type InternalRow,
   routeOf
 } from "../../services/conversation/InternalEvents.js"
+import { TurnStore } from "../../services/conversation/TurnStore.js"
 import { Drain } from "../../services/operation/Drain.js"
 import { Ids } from "../../services/operation/Ids.js"
 import { Readiness } from "../../services/operation/Readiness.js"
@@ -31,6 +32,7 @@ const make = Effect.gen(function* () {
   const inbox = yield* Inbox
   const conversations = yield* Conversations
   const sessions = yield* SessionStore
+  const turns = yield* TurnStore
   const database = yield* Database
   const drain = yield* Drain
   const ids = yield* Ids
@@ -61,6 +63,14 @@ const make = Effect.gen(function* () {
       )
     )
 
+  /** Was the message that the turn answered let in by a code alone? Then so is what comes of it. */
+  const isOfPaired = (turn: Turn.Turn): Effect.Effect<boolean, StateError> =>
+    Effect.gen(function* () {
+      const inboxId = (yield* turns.get(turn.id))?.inboxId ?? null
+      const asked = inboxId === null ? null : yield* inbox.get(inboxId)
+      return asked?.arrival.paired === true
+    }).pipe(Effect.catchTag("StateRowUnreadable", () => Effect.succeed(false)))
+
   const admit = (row: InternalRow) =>
     Effect.gen(function* () {
       const turn = yield* Parcel.open(row.parcel, () => Turn.current)
@@ -69,6 +79,7 @@ const make = Effect.gen(function* () {
       const { key } = route
       const session = yield* openOf(key, route.sessionId)
       if (session === null) return yield* refuse(row, "the conversation that asked for it was closed")
+      const arrival = { ...arrivalOf(turn), ...((yield* isOfPaired(turn)) ? { paired: true } : {}) }
       if (!(yield* conversations.reserve(key))) return
       const event = inboundOf({ ...row, turn }, session.id, yield* Clock.currentTimeMillis)
       const id = yield* ids.next("event")
@@ -78,7 +89,7 @@ const make = Effect.gen(function* () {
           Effect.gen(function* () {
             // The receipt decides: whoever settled it before has handed it over.
             if (!(yield* events.accept(row.cause, id))) return null
-            return yield* inbox.acceptWith(id, key, event, arrivalOf(turn))
+            return yield* inbox.acceptWith(id, key, event, arrival)
           }),
           "transcript"
         )
@@ -106,5 +117,5 @@ const make = Effect.gen(function* () {
 export const layer: Layer.Layer<
   never,
   never,
-  InternalEvents | Inbox | Conversations | SessionStore | Database | Drain | Ids | Readiness
+  InternalEvents | Inbox | Conversations | SessionStore | TurnStore | Database | Drain | Ids | Readiness
 > = Layer.scopedDiscard(make)

@@ -725,6 +725,30 @@ describe("a conversation", () => {
       })
     )
 
+    it.scopedLive("is told nothing more of what works behind", () =>
+      Effect.gen(function* () {
+        const gate = yield* gated
+        const helper = { name: "delegate_task", arguments: { goal: "aside", background: true } }
+        const model = (request: ModelRequest): Testing.StepInput =>
+          request.messages.at(-1)?._tag === "tool"
+            ? Testing.say("at work")
+            : lastUser(request) === "go"
+              ? Testing.calls([helper])
+              : gate.model(request)
+        yield* Effect.gen(function* () {
+          const person = yield* paired
+          yield* person.says("go")
+          yield* gate.waits("aside")
+          yield* heard("at work")
+          yield* eventStates("answered")
+          expect(yield* person.revoke).toBe(true)
+          yield* gate.answer("aside", "the helper is done")
+          yield* eventStates("answered", "dropped")
+          expect(yield* texts).not.toContain("the helper is done")
+        }).pipe(Effect.provide(Testing.gateway({ model, settings })))
+      })
+    )
+
     it.scopedLive("is answered as before where an allowlist names them too, and ends nobody else's turn", () =>
       Effect.gen(function* () {
         const gate = yield* gated
