@@ -1,6 +1,7 @@
 /** What a person reads at the end of a turn: the answer with what has to be known about it, or why there is none. Pure. */
 import type { AgentAnswer, AgentError } from "../../services/agent/Agent.js"
 import * as ModelProblem from "../../services/agent/ModelProblem.js"
+import * as AnswerNotes from "../../services/delivery/AnswerNotes.js"
 import * as Notice from "../../services/delivery/Notice.js"
 import { isBlank } from "../../services/delivery/Visible.js"
 
@@ -9,13 +10,13 @@ const lateMillis = 3_600_000
 
 /** `waitedMillis`: from the message's arrival to the beginning of its turn. */
 export const ofAnswer = (said: AgentAnswer, waitedMillis: number): string => {
-  const text = isBlank(said.text) ? Notice.replyEmpty().text : said.text
-  const notes = [
-    ...(said.exit === "truncated" ? [Notice.replyTruncated().text] : []),
-    ...(said.spokenBy === null ? [] : [Notice.spokenByFallback({ backend: said.spokenBy }).text])
-  ]
-  const late = waitedMillis > lateMillis ? [Notice.replyLate({ ageMillis: waitedMillis }).text] : []
-  return [...late, text, ...notes].join("\n\n")
+  const truncated = said.exit === "truncated"
+  const isSilent = isBlank(said.text)
+  return AnswerNotes.around(isSilent ? (truncated ? "" : Notice.replyEmpty().text) : said.text, {
+    truncated,
+    spokenBy: said.spokenBy,
+    ageMillis: waitedMillis > lateMillis ? waitedMillis : null
+  })
 }
 
 /** `acted`: a tool ran before, so trying again may do it twice. `resumed`: a start before has begun it. */

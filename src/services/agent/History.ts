@@ -1,7 +1,8 @@
 /**
  * From transcript rows to what a model is sent (state-agent.md 3.2 step 6, 3.4): one result per call and in call order,
- * nothing that would break the alternation of roles. Pure, so that the same rows always make the same bytes.
+ * nothing that would break the alternation of roles, and of an answer what the model said itself. Pure, so that the same rows always make the same bytes.
  */
+import * as AnswerNotes from "../delivery/AnswerNotes.js"
 import * as Nesting from "../operation/Nesting.js"
 import * as SummaryText from "../session/SummaryText.js"
 import type { Message, StoredMessage, Summary, ToolCallPart } from "../session/Transcript.js"
@@ -50,7 +51,11 @@ export const forModel = (rows: ReadonlyArray<Message | Summary>): ReadonlyArray<
   for (let index = 0; index < rows.length; index++) {
     const row = rows[index]
     if (row === undefined || row._tag === "tool") continue
-    if (row._tag === "assistant" && row.text === "" && row.toolCalls.length === 0) continue
+    if (row._tag === "assistant" && row.toolCalls.length === 0) {
+      const own = row.finishReason === "empty" ? "" : AnswerNotes.without(row.text)
+      if (own !== "") push(own === row.text ? row : { ...row, text: own })
+      continue
+    }
     if (row._tag === "summary") {
       push({ _tag: "user", text: SummaryText.framed(row.text), platformMessageId: null })
       continue

@@ -650,6 +650,23 @@ describe("a conversation", () => {
     )
   )
 
+  it.scopedLive(
+    "says of an answer that was cut before it began only that, and asks on without its own words about it",
+    () => {
+      const cut = Testing.call("read_file", '{"path": "a')
+      return Effect.gen(function* () {
+        yield* say("one")
+        expect((yield* heard("length limit")).text).toBe(Notice.replyTruncated().text)
+        yield* say("two")
+        yield* heard("whole")
+        const { requests } = yield* Testing.ScriptedModel
+        expect((yield* requests).at(-1)?.messages).toEqual([
+          expect.objectContaining({ _tag: "user", text: "one\n\ntwo" })
+        ])
+      }).pipe(Effect.provide(Testing.gateway({ model: [cut, Testing.say("whole")] })))
+    }
+  )
+
   it.scopedLive("offers a stranger a code in private only, and lets in whom the owner approved", () =>
     Effect.gen(function* () {
       const { profile } = yield* only

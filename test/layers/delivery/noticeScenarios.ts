@@ -290,7 +290,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
       }
     },
     run: Effect.gen(function* () {
-      yield* Effect.zipRight(say("nothing"), heard(words["reply.empty"]))
+      const elsewhere = { in: telegram.dm(2), by: telegram.person(2) }
+      yield* Effect.zipRight(say({ text: "nothing", ...elsewhere }), heard(words["reply.empty"]))
       yield* Effect.zipRight(say("half"), heard(words["reply.truncated"]))
       yield* Effect.zipRight(say("file"), heard(words["media.failed"]))
       yield* Effect.zipRight(say("files"), heard(words["media.left"]))

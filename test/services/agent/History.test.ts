@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
 import { argumentsState, forModel, turnLast, unanswered } from "../../../src/services/agent/History.js"
+import * as AnswerNotes from "../../../src/services/delivery/AnswerNotes.js"
 import type { Message, StoredMessage } from "../../../src/services/session/Transcript.js"
 
 const user = (text: string): Message => ({ _tag: "user", text, platformMessageId: null })
@@ -55,6 +56,39 @@ describe("History", () => {
   it("puts results behind their calls in call order, whenever they were stored", () => {
     const rows = [user("go"), assistant("", ["a", "b"]), result("b"), result("a"), assistant("done")]
     expect(forModel(rows)).toEqual([user("go"), assistant("", ["a", "b"]), result("a"), result("b"), assistant("done")])
+  })
+
+  it("gives of an answer what the model said, without what stands around it for its reader", () => {
+    const known = fc.record({
+      truncated: fc.boolean(),
+      spokenBy: fc.option(fc.constantFrom("openai/gpt", "openai-compatible/a/b:c")),
+      ageMillis: fc.option(fc.integer({ min: 3_600_001, max: 10 ** 10 }))
+    })
+    const paragraphs = fc.array(fc.constantFrom("Yes.", "(No.)", "", "two\nlines", "(Answered by me)"), {
+      minLength: 1
+    })
+    fc.assert(
+      fc.property(
+        known,
+        paragraphs.map((texts) => texts.join("\n\n")),
+        (notes, text) => {
+          expect(forModel([user("go"), assistant(AnswerNotes.around(text, notes))])).toEqual(
+            text === "" ? [user("go")] : [user("go"), assistant(text)]
+          )
+        }
+      )
+    )
+  })
+
+  it("does not say to a model that it said nothing", () => {
+    const empty: Message = {
+      _tag: "assistant",
+      text: "The model came back with an empty answer.",
+      reasoning: null,
+      toolCalls: [],
+      finishReason: "empty"
+    }
+    expect(forModel([user("go"), empty, user("again")])).toEqual([user("go\n\nagain")])
   })
 
   it("gives a call without a result one that says so", () => {

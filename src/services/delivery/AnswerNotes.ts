@@ -1,0 +1,54 @@
+/** What stands around an answer for the person who reads it, and the answer without it: to a model these words are not its own. Pure. */
+import * as Span from "../operation/Span.js"
+import * as Notice from "./Notice.js"
+
+export interface Known {
+  /** Did the model run into its length limit? */
+  readonly truncated: boolean
+  /** The backend that took over, as `provider/model`. */
+  readonly spokenBy: string | null
+  /** How long the message waited, where that has to be said. */
+  readonly ageMillis: number | null
+}
+
+/** The answer with what has to be known about it; one that the model ran out of before it began is that note alone. */
+export const around = (answer: string, { ageMillis, spokenBy, truncated }: Known): string =>
+  [
+    ...(ageMillis === null ? [] : [Notice.replyLate({ ageMillis }).text]),
+    ...(answer === "" ? [] : [answer]),
+    ...(truncated ? [Notice.replyTruncated().text] : []),
+    ...(spokenBy === null ? [] : [Notice.spokenByFallback({ backend: spokenBy }).text])
+  ].join("\n\n")
+
+/** What a note says before and behind what differs in it. */
+const frame = (note: string, differs: string): readonly [before: string, behind: string] => {
+  const [before = note, behind = ""] = note.split(differs)
+  return [before, behind]
+}
+
+const backend = "provider/model"
+const age = 7_200_000
+const [fallbackBefore, fallbackBehind] = frame(Notice.spokenByFallback({ backend }).text, backend)
+const [lateBefore, lateBehind] = frame(Notice.replyLate({ ageMillis: age }).text, Span.words(age))
+const truncated = Notice.replyTruncated().text
+
+const withoutLast = (text: string, isNote: (paragraph: string) => boolean): string => {
+  const at = text.lastIndexOf("\n\n")
+  const start = at === -1 ? 0 : at + 2
+  return isNote(text.slice(start)) ? text.slice(0, Math.max(0, at)) : text
+}
+
+const isFallback = (paragraph: string): boolean =>
+  paragraph.startsWith(fallbackBefore) && paragraph.endsWith(fallbackBehind) && !paragraph.includes("\n")
+
+const isTruncated = (paragraph: string): boolean => paragraph === truncated
+
+/** The answer alone: the same text where nothing stands around it. */
+export const without = (text: string): string => {
+  const unsigned = text.endsWith(fallbackBehind) ? withoutLast(text, isFallback) : text
+  const whole = unsigned.endsWith(truncated) ? withoutLast(unsigned, isTruncated) : unsigned
+  if (!whole.startsWith(lateBefore)) return whole
+  const end = whole.indexOf(lateBehind)
+  if (end === -1 || whole.slice(0, end).includes("\n")) return whole
+  return whole.slice(end + lateBehind.length).replace(/^\n\n/, "")
+}
