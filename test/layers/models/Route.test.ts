@@ -268,6 +268,24 @@ describe("fallbacks", () => {
     })
   )
 
+  it.effect("an exhausted chain says when the first of its backends may answer again", () =>
+    Effect.gen(function* () {
+      const hours = 7_200_000
+      const chain = (...later: ReadonlyArray<ModelError>) =>
+        Effect.gen(function* () {
+          const first = yield* backend("first", [fail(failure("rate_limit", { retryAfterMillis: hours }))])
+          const others = yield* Effect.forEach(later, (error, n) => backend(`other ${n}`, [fail(error)]))
+          const route = yield* Route.make(first, others, { maxRetries: 0 })
+          return (yield* Effect.flip(collect(route, ask("hello")))).retryAfterMillis
+        })
+      assert.strictEqual(yield* chain(failure("rate_limit", { retryAfterMillis: 60_000 })), 60_000)
+      assert.strictEqual(yield* chain(failure("billing", { retryAfterMillis: 2 * hours })), hours)
+      assert.isNull(yield* chain(failure("server_error")))
+      assert.isNull(yield* chain(failure("rate_limit", { retryAfterMillis: 60_000 }), failure("transport")))
+      assert.strictEqual(yield* chain(failure("auth"), failure("model_not_found")), hours)
+    })
+  )
+
   it.effect("a step without Finish is still an answer", () =>
     Effect.gen(function* () {
       const first = yield* backend("first", [parts([{ _tag: "Reasoning", delta: "hm" }])])
