@@ -60,12 +60,12 @@ export class Door {
         return Database.of({
           wrong: database.wrong,
           read: (operation, query) => guarded(operation, database.read(operation, query)),
-          write: (operation, step, patience, lasting) =>
+          write: (operation, step, patience, commit) =>
             Effect.suspend(() => {
               if (this.isCut) return this.shut(operation)
               const cut = this.due()
               if (cut === "before") this.cut()
-              const written = database.write(operation, step, patience, lasting)
+              const written = database.write(operation, step, patience, commit)
               return guarded(
                 operation,
                 cut === "after"

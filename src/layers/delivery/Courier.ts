@@ -7,7 +7,7 @@ import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import type { Delivered } from "../../services/delivery/Delivery.js"
 import type { MediaFiles } from "../../services/delivery/MediaFiles.js"
 import { type DeliveryRow, Outbox } from "../../services/delivery/Outbox.js"
-import type { Step } from "../../services/state/Database.js"
+import type { Commit, Step } from "../../services/state/Database.js"
 import { Milestone } from "../../services/operation/Milestone.js"
 import * as SteadyTime from "../../services/operation/SteadyTime.js"
 import type { StateError } from "../../services/state/StateError.js"
@@ -107,11 +107,13 @@ export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Serv
     const settleAll = Effect.fnUntraced(function* (
       rows: ReadonlyArray<DeliveryRow>,
       endingOf: (row: DeliveryRow) => Ending,
-      along: Step<void> | undefined
+      along: Step<void> | undefined,
+      commit: Commit = "now"
     ) {
       const settled = yield* ledger.settle(
         rows.map((row) => [row, endingOf(row)] as const),
-        along
+        along,
+        { commit }
       )
       const waiting = settled.find((row) => row.state === "pending")
       if (waiting !== undefined)
@@ -140,8 +142,12 @@ export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Serv
       const outcome = yield* carried
       yield* milestone.reach("send.answered")
       const [next] = rest
+      // Nobody waits for the end of an answer that is there, and the next message's commit is often near.
+      const commit: Commit = outcome._tag === "Sent" && along !== undefined ? "soon" : "now"
       const settled = yield* !stops(row, outcome)
-        ? settleAll([row], () => outcome, next === undefined ? along : outbox.notePause(next.id, null))
+        ? next === undefined
+          ? settleAll([row], () => outcome, along, commit)
+          : settleAll([row], () => outcome, outbox.notePause(next.id, null))
         : outcome._tag === "Sent"
           ? settleAll([row], () => outcome, along)
           : Effect.flatMap(Clock.currentTimeMillis, (now) =>

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { type DeliveryRow, type NewDelivery, Outbox } from "../../services/delivery/Outbox.js"
 import { Redactor } from "../../services/delivery/Redactor.js"
 import { Activity } from "../../services/operation/Activity.js"
-import { Database, type Step } from "../../services/state/Database.js"
+import { type Commit, Database, type Step } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
 import * as Aftermath from "./Aftermath.js"
 import * as Copies from "./Copies.js"
@@ -20,12 +20,13 @@ export interface Ledger {
   readonly become: (id: string, delivery: NewDelivery) => Step<DeliveryRow>
   /**
    * One transaction for all, for what people are told of it and for the copies of what is in doubt, not to be
-   * interrupted; answers the rows as they now stand. A chat with a copy is held for `pauseMillis`.
+   * interrupted; answers the rows as they now stand. A chat with a copy is held for `pauseMillis`, 5 s where nothing is
+   * said.
    */
   readonly settle: (
     endings: ReadonlyArray<readonly [row: DeliveryRow, ending: Ending]>,
     along?: Step<void>,
-    pauseMillis?: number
+    terms?: { readonly pauseMillis?: number; readonly commit?: Commit }
   ) => Effect.Effect<ReadonlyArray<DeliveryRow>, StateError>
   /**
    * Sits out a pause that the platform asked for before anything of this row left it, written down so that an end in the
@@ -123,7 +124,7 @@ export const make = (holds: Holds) =>
     const ledger: Ledger = {
       insert: (deliveries) => Effect.map(outbox.insert(deliveries), (rows) => rows.map(own)),
       become: (id, delivery) => Effect.map(outbox.become(id, delivery), own),
-      settle: Effect.fnUntraced(function* (endings, along, pauseMillis = Copies.pauseMillis) {
+      settle: Effect.fnUntraced(function* (endings, along, { commit = "now", pauseMillis = Copies.pauseMillis } = {}) {
         if (endings.length === 0 && along === undefined) return []
         const clean = endings.map(([row, ending]) => [row, redacted(ending)] as const)
         const at = clock.unsafeCurrentTimeMillis()
@@ -133,7 +134,9 @@ export const make = (holds: Holds) =>
         const doubtful = rows.filter((row) => row.state === "unknown" && Copies.isDue(row, at))
         yield* database.write(
           "delivery.settle",
-          settlement(clean, [...written.map(Aftermath.rowOf), ...doubtful.map(Copies.copyOf)], along)
+          settlement(clean, [...written.map(Aftermath.rowOf), ...doubtful.map(Copies.copyOf)], along),
+          "ordinary",
+          commit
         )
         for (const word of words) yield* told(word, at)
         for (const { address } of doubtful) yield* holds.hold(laneOf(address), pauseMillis)

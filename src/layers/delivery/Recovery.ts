@@ -44,7 +44,7 @@ export const make = (ledger: Ledger) =>
         const now = yield* Clock.currentTimeMillis
         const judged = yield* Effect.forEach(rows, (row) => Effect.map(judge(row), (ending) => [row, ending] as const))
         // Whatever troubled the earlier process is over.
-        yield* ledger.settle(judged, undefined, 0)
+        yield* ledger.settle(judged, undefined, { pauseMillis: 0 })
         const doubtful = judged.flatMap(([row, ending]) => (ending._tag === "Unknown" ? [row] : []))
         return { unknown: doubtful.length, resent: doubtful.filter((row) => Copies.isDue(row, now)).length }
       })

@@ -222,7 +222,7 @@ const make = Effect.gen(function* () {
     yield* beat
     if (stopped || (yield* drain.draining) !== null || (yield* pause.current) !== null) return longestMillis
     const startsNow = settings.cron.maxParallelJobs > running.size + queue.length
-    const { claimed, missed } = yield* claims.claimDue(startsNow ? "process" : "machine")
+    const { claimed, missed } = yield* claims.claimDue(startsNow ? "soft" : "now")
     if (claimed.length > 0) {
       queue = queue.concat(claimed)
       const wait = untilStart(claimed, yield* Clock.currentTimeMillis)

@@ -12,6 +12,7 @@ import * as DatabaseFile from "./DatabaseFile.js"
 import * as DirectClient from "./DirectClient.js"
 import * as JournalMode from "./JournalMode.js"
 import * as LogIndex from "./LogIndex.js"
+import * as LogSync from "./LogSync.js"
 import * as Migrations from "./Migrations.js"
 import { codeOf, detailOf, isBusy, translated } from "./SqliteFailure.js"
 import * as SteadyConnection from "./SteadyConnection.js"
@@ -72,6 +73,8 @@ const openWriter = (filename: string, wanted: JournalMode.JournalMode) =>
     yield* Migrations.run(connection, filename)
     // From here on nothing may block the event loop for a lock: the writer asks again later.
     yield* pragmas(direct, ["busy_timeout = 0"])
+    // The log is taken to the disk after the commit, and whoever asked for it is told when it is there.
+    if (journal === "wal") connection.synchronous("NORMAL")
     return { client, connection, direct, journal }
   })
 
@@ -166,15 +169,17 @@ interface Parts {
   readonly checkpointer: Checkpointer.Checkpointer
   readonly condition: Condition.Condition
   readonly logIndex: LogIndex.LogIndex
+  readonly logSync: LogSync.LogSync | null
+  readonly lingerMillis: number
 }
 
-const makeDatabase = ({ checkpointer, condition, logIndex, reader, writer }: Parts) =>
+const makeDatabase = ({ checkpointer, condition, reader, writer, ...rest }: Parts) =>
   Effect.gen(function* () {
-    const { write } = yield* Writer.make({ ...writer, ...checkpointer, lost: condition.lost, logIndex })
+    const { write } = yield* Writer.make({ ...writer, ...checkpointer, ...rest, lost: condition.lost })
     return Database.of({
       wrong: Effect.sync(condition.wrong),
-      write: (operation, step, patience = "ordinary", lasting = "machine") =>
-        Effect.tapError(write(operation, step, patience, lasting), condition.noted),
+      write: (operation, step, patience = "ordinary", commit = "now") =>
+        Effect.tapError(write(operation, step, patience, commit), condition.noted),
       read: makeRead(reader, condition.noted)
     })
   })
@@ -183,19 +188,30 @@ export interface Options {
   readonly file: string
   /** `delete` does without a write-ahead log; `wal` has one where that is safe, and is what counts without an answer. */
   readonly journalMode?: JournalMode.JournalMode
+  /** How long a write whose commit may come `soon` waits for others, in milliseconds; 0 without an answer: not at all. */
+  readonly lingerMillis?: number
+  /** How a log gets onto the disk; the system's way without an answer. */
+  readonly openLogSync?: (file: string) => LogSync.LogSync
 }
 
+const acquireLogSync = (file: string, openLogSync: (file: string) => LogSync.LogSync) =>
+  Effect.acquireRelease(
+    Effect.sync(() => openLogSync(file)),
+    (log) => Effect.sync(log.close)
+  )
+
 /** Opens a database for as long as the scope lives, and makes it with its folder where there is none. */
-export const open = ({ file, journalMode = "wal" }: Options) =>
+export const open = ({ file, journalMode = "wal", lingerMillis = 0, openLogSync = LogSync.open }: Options) =>
   Effect.gen(function* () {
     yield* refuseUnsafe(file)
     yield* DatabaseFile.prepare(file)
     const { condition, logIndex, reader, writer } = yield* openPair(file, journalMode)
-    const checkpointer =
-      writer.journal === "wal"
-        ? yield* Checkpointer.make(yield* ConnectionThread.make(file, "FULL"), condition)
-        : Checkpointer.none
-    return yield* makeDatabase({ writer, reader, checkpointer, condition, logIndex })
+    const hasLog = writer.journal === "wal"
+    const checkpointer = hasLog
+      ? yield* Checkpointer.make(yield* ConnectionThread.make(file, "FULL"), condition)
+      : Checkpointer.none
+    const logSync = hasLog ? yield* acquireLogSync(file, openLogSync) : null
+    return yield* makeDatabase({ writer, reader, checkpointer, condition, logIndex, logSync, lingerMillis })
   }).pipe(Effect.provideServiceEffect(Reactivity.Reactivity, Reactivity.make), opening(file))
 
 /**
@@ -230,7 +246,9 @@ export const layerMemory: Layer.Layer<Database, StateUnopened> = Layer.scoped(
       reader: writer.direct,
       checkpointer: Checkpointer.none,
       condition,
-      logIndex: LogIndex.none
+      logIndex: LogIndex.none,
+      logSync: null,
+      lingerMillis: 0
     })
   }).pipe(Effect.provide(Reactivity.layer), opening(":memory:"))
 )

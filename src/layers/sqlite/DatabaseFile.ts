@@ -49,9 +49,9 @@ export const identityOf = (name: string): string | null => {
   return found === null ? null : `${found.dev}:${found.ino}`
 }
 
-/** What became of the files of an open database: they are others now, or a part of them was cut off. */
+/** What became of the files of an open database: they are others now, a part was cut off, or the disk did not take one. */
 export interface Loss {
-  readonly kind: "replaced" | "cut"
+  readonly kind: "replaced" | "cut" | "unsynced"
   readonly detail: string
 }
 

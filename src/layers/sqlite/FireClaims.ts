@@ -315,11 +315,11 @@ const make = Effect.gen(function* () {
 
   return FireClaims.of({
     nextDue,
-    claimDue: Effect.fnUntraced(function* (lasting) {
+    claimDue: Effect.fnUntraced(function* (commit) {
       if (!(yield* isDue)) return { claimed: [], missed: [] }
       expected = null
       yield* milestone.reach("claim.before")
-      const result = yield* database.write("schedule.claim", claim, "ordinary", lasting)
+      const result = yield* database.write("schedule.claim", claim, "ordinary", commit)
       yield* milestone.reach("claim.after")
       return result
     }),

@@ -1,6 +1,6 @@
 import { Effect, Exit } from "effect"
 import type * as Synchronous from "../../fibers/Synchronous.js"
-import type { Lasting, Patience } from "../../services/state/Database.js"
+import type { Commit, Patience } from "../../services/state/Database.js"
 import { StateLocked } from "../../services/state/StateError.js"
 import { translated } from "./SqliteFailure.js"
 
@@ -15,7 +15,7 @@ export class WriteRequest {
   readonly step: Synchronous.Run<unknown, unknown>
   readonly askedAt: number
   readonly deadline: number
-  readonly lasting: Lasting
+  readonly commit: Commit
   outcome: Outcome | null = null
   /** Its caller was interrupted while it waited: it is never run. */
   withdrawn = false
@@ -26,12 +26,12 @@ export class WriteRequest {
     step: Synchronous.Run<unknown, unknown>,
     askedAt: number,
     patience: Patience,
-    lasting: Lasting
+    commit: Commit
   ) {
     this.operation = operation
     this.step = step
     this.askedAt = askedAt
-    this.lasting = lasting
+    this.commit = commit
     this.deadline = askedAt + patienceMillis[patience]
   }
 

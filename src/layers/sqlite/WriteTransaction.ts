@@ -1,9 +1,8 @@
 import { type SqlClient, SqlError } from "@effect/sql"
 import { Cause, Chunk, Effect, Exit } from "effect"
-import { StateCorrupt, StateDbReplaced, type StateError } from "../../services/state/StateError.js"
+import { StateCorrupt, StateDbReplaced, type StateError, StateUnknown } from "../../services/state/StateError.js"
 import type { Loss } from "./DatabaseFile.js"
 import * as DirectClient from "./DirectClient.js"
-import type { JournalMode } from "./JournalMode.js"
 import type { LogIndex } from "./LogIndex.js"
 import { isBusy, isFatal, stateError } from "./SqliteFailure.js"
 import type { SteadyConnection } from "./SteadyConnection.js"
@@ -21,17 +20,29 @@ const lookNanos = 1_000_000n
 /** How long one look at the log's index counts, as long as no page is read again through it. */
 const indexNanos = 20_000_000n
 
-/** What is left after a transaction: to be tried again, at once or when the file is free. */
-export interface Remainder {
-  readonly requests: ReadonlyArray<WriteRequest>
+/** A request, and what it is told once its commit is as lasting as it wants. */
+export type Committed = readonly [request: WriteRequest, outcome: Outcome]
+
+/** What came of a transaction: what was committed, and what is to be tried again, at once or when the file is free. */
+export interface Result {
+  readonly committed: ReadonlyArray<Committed>
+  readonly left: ReadonlyArray<WriteRequest>
   readonly busy: boolean
 }
-const nothing: Remainder = { requests: [], busy: false }
-const again = (requests: ReadonlyArray<WriteRequest>, busy: boolean): Remainder => ({ requests, busy })
+const nothing: Result = { committed: [], left: [], busy: false }
+const again = (left: ReadonlyArray<WriteRequest>, busy: boolean): Result => ({ committed: [], left, busy })
 
-/** What a write is told whose file is not the one that was opened any more. */
-export const ofLoss = (operation: string, { detail, kind }: Loss): StateError =>
-  kind === "replaced" ? new StateDbReplaced({ operation, detail }) : new StateCorrupt({ operation, detail })
+/** What a write is told whose file is not the one that was opened any more, or whose log the disk did not take. */
+export const ofLoss = (operation: string, { detail, kind }: Loss): StateError => {
+  switch (kind) {
+    case "replaced":
+      return new StateDbReplaced({ operation, detail })
+    case "cut":
+      return new StateCorrupt({ operation, detail })
+    case "unsynced":
+      return new StateUnknown({ operation, detail })
+  }
+}
 
 const sqlErrorOf = (outcome: Outcome): SqlError.SqlError | null =>
   Exit.isSuccess(outcome)
@@ -46,7 +57,6 @@ const sqlErrorOf = (outcome: Outcome): SqlError.SqlError | null =>
 export const make = (options: {
   readonly client: SqlClient.SqlClient
   readonly connection: SteadyConnection
-  readonly journal: JournalMode
   readonly committed: () => void
   readonly lost: () => Loss | null
   readonly logIndex: LogIndex
@@ -71,15 +81,6 @@ export const make = (options: {
     const release = statement("RELEASE step")
     const rollbackStep = statement("ROLLBACK TO step")
 
-    let toDisk = true
-    /** Without a log every commit goes to the disk: what is cut short there may damage the file. */
-    const reach = (batch: ReadonlyArray<WriteRequest>): void => {
-      const wanted = options.journal !== "wal" || batch.some((request) => request.lasting === "machine")
-      if (wanted === toDisk) return
-      options.connection.synchronous(wanted ? "FULL" : "NORMAL")
-      toDisk = wanted
-    }
-
     let commitNanos = 0n
     const sliceNanos = (): bigint =>
       commitNanos < batchNanos.least ? batchNanos.least : commitNanos > batchNanos.most ? batchNanos.most : commitNanos
@@ -95,13 +96,13 @@ export const make = (options: {
       }
     }
 
-    const failAll = (requests: ReadonlyArray<WriteRequest>, error: unknown): Remainder => {
+    const failAll = (requests: ReadonlyArray<WriteRequest>, error: unknown): Result => {
       for (const request of requests) request.settle(Exit.fail(stateError(request.operation, error)))
       return nothing
     }
 
     /** The whole transaction is lost with `culprit`, who is told; the others have done nothing wrong and are run again. */
-    const lost = (batch: ReadonlyArray<WriteRequest>, culprit: WriteRequest, outcome: Outcome): Remainder => {
+    const lost = (batch: ReadonlyArray<WriteRequest>, culprit: WriteRequest, outcome: Outcome): Result => {
       rollback()
       culprit.settle(outcome)
       return again(
@@ -110,7 +111,7 @@ export const make = (options: {
       )
     }
 
-    const runAlone = (request: WriteRequest): Remainder => {
+    const runAlone = (request: WriteRequest): Result => {
       const outcome = runStep(request)
       if (Exit.isFailure(outcome)) {
         rollback()
@@ -126,9 +127,9 @@ export const make = (options: {
      * Without savepoints, which cost as much as the statements between them. Answers null when a step failed that had
      * written something: then nothing of any step was kept, and all are run again, each in a savepoint.
      */
-    const runTrusting = (batch: ReadonlyArray<WriteRequest>): Remainder | null => {
+    const runTrusting = (batch: ReadonlyArray<WriteRequest>): Result | null => {
       const started = clock.unsafeCurrentTimeNanos()
-      const done: Array<readonly [WriteRequest, Outcome]> = []
+      const done: Array<Committed> = []
       for (const request of batch) {
         if (done.length > 0 && clock.unsafeCurrentTimeNanos() - started > sliceNanos()) break
         const before = options.connection.writes()
@@ -142,9 +143,9 @@ export const make = (options: {
       return finish(done, batch.slice(0, done.length), batch.slice(done.length))
     }
 
-    const runGuarded = (batch: ReadonlyArray<WriteRequest>): Remainder => {
+    const runGuarded = (batch: ReadonlyArray<WriteRequest>): Result => {
       const started = clock.unsafeCurrentTimeNanos()
-      const done: Array<readonly [WriteRequest, Outcome]> = []
+      const done: Array<Committed> = []
       for (const request of batch) {
         if (done.length > 0 && clock.unsafeCurrentTimeNanos() - started > sliceNanos()) break
         savepoint()
@@ -180,10 +181,10 @@ export const make = (options: {
     }
 
     const finish = (
-      done: ReadonlyArray<readonly [WriteRequest, Outcome]>,
+      done: ReadonlyArray<Committed>,
       batch: ReadonlyArray<WriteRequest>,
       rest: ReadonlyArray<WriteRequest>
-    ): Remainder => {
+    ): Result => {
       const wrong = misled()
       if (wrong !== null) {
         rollback()
@@ -199,8 +200,7 @@ export const make = (options: {
         return again(rest, false)
       }
       options.committed()
-      for (const [request, outcome] of done) request.settle(outcome)
-      return again(rest, false)
+      return { committed: done, left: rest, busy: false }
     }
 
     /** Once lost, for good: what we would write, nobody would ever read (state-agent.md 1.8). */
@@ -216,7 +216,7 @@ export const make = (options: {
     }
     let retriedBegin = false
     /** No transaction could be begun. */
-    const refused = (batch: ReadonlyArray<WriteRequest>, error: SqlError.SqlError): Remainder => {
+    const refused = (batch: ReadonlyArray<WriteRequest>, error: SqlError.SqlError): Result => {
       if (isBusy(error)) return again(batch, true)
       if (!isFatal(error) || retriedBegin) return failAll(batch, error)
       retriedBegin = true
@@ -225,8 +225,15 @@ export const make = (options: {
 
     return {
       client,
-      /** One transaction, from BEGIN to COMMIT without leaving this function. */
-      run: (batch: ReadonlyArray<WriteRequest>): Remainder => {
+      /** From now on nothing is written any more, and everybody is told why. */
+      lose: (found: Loss): void => {
+        loss = found
+      },
+      /**
+       * One transaction, from BEGIN to COMMIT without leaving this function. Who fails is told at once; who does not, by
+       * whoever asked for it, when the commit is where it is to be.
+       */
+      run: (batch: ReadonlyArray<WriteRequest>): Result => {
         const [first] = batch
         if (first === undefined) return nothing
         loss ??= lookForLoss()
@@ -234,7 +241,6 @@ export const make = (options: {
           for (const request of batch) request.settle(Exit.fail(ofLoss(request.operation, loss)))
           return nothing
         }
-        reach(batch)
         const failed = begin()
         if (failed !== null) return refused(batch, failed)
         retriedBegin = false

@@ -1,13 +1,13 @@
 import type { SqlClient, SqlError } from "@effect/sql"
-import { Context, Effect, type ParseResult, Random, type Scope } from "effect"
+import { Context, Effect, Exit, type ParseResult, Random, type Scope } from "effect"
 import * as Synchronous from "../../fibers/Synchronous.js"
 import * as Turn from "../../fibers/Turn.js"
-import { type Lasting, type Patience, type Step, Transaction } from "../../services/state/Database.js"
+import { type Commit, type Patience, type Step, Transaction } from "../../services/state/Database.js"
 import { type StateError, StateUnknown } from "../../services/state/StateError.js"
 import * as EventLoop from "../node/EventLoop.js"
 import type { Loss } from "./DatabaseFile.js"
-import type { JournalMode } from "./JournalMode.js"
 import type { LogIndex } from "./LogIndex.js"
+import type { LogSync } from "./LogSync.js"
 import type { SteadyConnection } from "./SteadyConnection.js"
 import { WriteRequest } from "./WriteRequest.js"
 import * as WriteTransaction from "./WriteTransaction.js"
@@ -27,19 +27,22 @@ export interface Writer {
     operation: string,
     step: Step<A, E>,
     patience: Patience,
-    lasting: Lasting
+    commit: Commit
   ) => Effect.Effect<A, StateError | Exclude<E, SqlError.SqlError | ParseResult.ParseError>>
 }
 
 /**
- * All writes through one connection: what waits at the end of a turn of the event loop is run in one transaction and
- * answered after its commit. Steps run in one go, so nothing else happens between BEGIN and COMMIT, and a statement
- * outside of them is refused.
+ * All writes through one connection: what waits at the end of a turn of the event loop is run in one transaction, and
+ * answered when its commit is on the disk. What comes meanwhile shares the next one. Steps run in one go, so nothing else
+ * happens between BEGIN and COMMIT, and a statement outside of them is refused.
  */
 export const make = (options: {
   readonly client: SqlClient.SqlClient
   readonly connection: SteadyConnection
-  readonly journal: JournalMode
+  /** Takes commits to the disk; null where they are there when they are made. */
+  readonly logSync: LogSync | null
+  /** How long a write that may wait for others does so, in milliseconds; 0: not at all. */
+  readonly lingerMillis: number
   /** Asked before each transaction: may it be made now? */
   readonly isRoom: () => boolean
   /** Waits until it may. */
@@ -59,6 +62,12 @@ export const make = (options: {
     let arrived: Array<WriteRequest> = []
     /** A transaction is going to be made at the end of this turn of the event loop. */
     let scheduled = false
+    /** Committed, and not known to be on the disk; whoever asked for it is told then. */
+    let unsynced: ReadonlyArray<WriteTransaction.Committed> = []
+    let syncing = false
+    /** Wakes the worker that lets some time pass for those who may wait; until it has, they are not committed alone. */
+    let linger: (() => void) | null = null
+    let lingering = false
     /** Wakes the worker that waits for the file or for room in the log; until it gives the queue back, nobody else commits. */
     let handOver: (() => void) | null = null
     let handedOver = false
@@ -76,9 +85,43 @@ export const make = (options: {
     const commitOldest = (): boolean => {
       fillQueue()
       const wanted = waiting.filter((request) => !request.withdrawn)
-      const left = transaction.run(wanted.slice(0, batchSize))
-      waiting = left.requests.concat(wanted.slice(batchSize))
-      return left.busy
+      const { busy, committed, left } = transaction.run(wanted.slice(0, batchSize))
+      waiting = left.concat(wanted.slice(batchSize))
+      if (options.logSync === null || committed.every(([request]) => request.commit === "soft")) tell(committed, null)
+      else {
+        unsynced = unsynced.concat(committed)
+        sync(options.logSync)
+      }
+      return busy
+    }
+
+    /** What the disk did not take is not known to outlive anything, and no later commit may be built upon it. */
+    const tell = (committed: ReadonlyArray<WriteTransaction.Committed>, error: Error | null): void => {
+      if (error === null) {
+        for (const [request, outcome] of committed) request.settle(outcome)
+        return
+      }
+      const loss: Loss = {
+        kind: "unsynced",
+        detail: `its log did not get onto the disk: ${error.message}; nothing more is written until the gateway is started again`
+      }
+      transaction.lose(loss)
+      for (const [request] of committed) request.settle(Exit.fail(WriteTransaction.ofLoss(request.operation, loss)))
+    }
+
+    const sync = (log: LogSync): void => {
+      if (syncing || unsynced.length === 0) return
+      syncing = true
+      const committed = unsynced
+      log.begin((error) => {
+        // The end has told them.
+        if (closed) return
+        syncing = false
+        unsynced = unsynced.slice(committed.length)
+        tell(committed, error)
+        sync(log)
+        schedule()
+      })
     }
 
     /** Ends those whose patience has run out. */
@@ -104,7 +147,7 @@ export const make = (options: {
 
     const commit = (): void => {
       scheduled = false
-      if (closed || handedOver) return
+      if (closed || handedOver || syncing) return
       if (options.isRoom() && !commitOldest()) return schedule()
       handedOver = true
       handOver?.()
@@ -113,9 +156,34 @@ export const make = (options: {
 
     /** What was handed over by the end of the turn shares the commit; else each socket's message would be written alone. */
     const schedule = (): void => {
-      if (scheduled || closed || handedOver || waiting.length + parked.length + arrived.length === 0) return
+      if (scheduled || closed || handedOver || syncing || !isWanted()) return
       scheduled = true
       EventLoop.afterTurn(commit)
+    }
+
+    const mayWait = (request: WriteRequest): boolean => lingering && request.commit === "soon"
+
+    /** Does anybody wait who does not wait for company? */
+    const isWanted = (): boolean => waiting.length + parked.length > 0 || !arrived.every(mayWait)
+
+    const lingered = Effect.async<void>((resume) => {
+      if (lingering) return resume(Effect.void)
+      linger = () => resume(Effect.void)
+    }).pipe(
+      Effect.zipRight(Effect.sleep(options.lingerMillis)),
+      Effect.zipRight(
+        Effect.sync(() => {
+          lingering = false
+          schedule()
+        })
+      )
+    )
+
+    const waitForCompany = (): void => {
+      if (lingering || options.lingerMillis === 0) return
+      lingering = true
+      linger?.()
+      linger = null
     }
 
     const handed = Effect.async<void>((resume) => {
@@ -141,9 +209,7 @@ export const make = (options: {
       )
     )
 
-    /** What still waits when the database closes is written if the file is free; nobody is left without an answer. */
-    const close = Effect.sync(() => {
-      closed = true
+    const writeRest = (): void => {
       fillQueue()
       while (waiting.length > 0) {
         if (!commitOldest()) continue
@@ -151,25 +217,36 @@ export const make = (options: {
         for (const request of [...waiting, ...parked]) request.expire(now)
         return
       }
+    }
+
+    /** What still waits when the database closes is written if the file is free; nobody is left without an answer. */
+    const close = Effect.sync(() => {
+      closed = true
+      syncing = true
+      writeRest()
+      if (options.logSync !== null && unsynced.length > 0) tell(unsynced, options.logSync.now())
+      unsynced = []
     })
 
     yield* Effect.addFinalizer(() => close)
     yield* Turn.forkWorker(Effect.forever(round))
+    if (options.lingerMillis > 0) yield* Turn.forkWorker(Effect.forever(lingered))
 
     const enqueue = (request: WriteRequest): Effect.Effect<unknown, unknown> => {
       if (closed)
         return Effect.fail(new StateUnknown({ operation: request.operation, detail: "the database is closed" }))
       arrived.push(request)
+      if (request.commit === "soon") waitForCompany()
       schedule()
       return request.settled
     }
 
     const services = Context.make(Transaction, transaction.client)
 
-    const write = <A, E>(operation: string, step: Step<A, E>, patience: Patience, lasting: Lasting) =>
+    const write = <A, E>(operation: string, step: Step<A, E>, patience: Patience, commitment: Commit) =>
       // The outcome of a request is that of its own step, which the queue does not know the type of.
       Synchronous.captured(services, step, (run) =>
-        enqueue(new WriteRequest(operation, run, clock.unsafeCurrentTimeMillis(), patience, lasting))
+        enqueue(new WriteRequest(operation, run, clock.unsafeCurrentTimeMillis(), patience, commitment))
       ) as Effect.Effect<A, StateError | Exclude<E, SqlError.SqlError | ParseResult.ParseError>>
     return { write }
   })

@@ -1,6 +1,6 @@
 import type { SqlError } from "@effect/sql"
 import { Context, type Effect, type ParseResult, Schema } from "effect"
-import type { Lasting, Step } from "../state/Database.js"
+import type { Commit, Step } from "../state/Database.js"
 import type { StateError } from "../state/StateError.js"
 import type { JobNumber, RunStatus } from "./Job.js"
 import { OccurrenceId, type OccurrenceKind } from "./Occurrence.js"
@@ -71,7 +71,7 @@ export class FireClaims extends Context.Tag("hermes/schedule/FireClaims")<
      * commit takes both to the disk. What comes due within the next `aheadMillis` counts as due.
      */
     readonly claimDue: (
-      lasting?: Lasting
+      commit?: Commit
     ) => Effect.Effect<
       { readonly claimed: ReadonlyArray<Claimed>; readonly missed: ReadonlyArray<Claimed> },
       StateError

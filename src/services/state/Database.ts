@@ -12,10 +12,11 @@ export type Step<A, E = never> = Effect.Effect<A, E | SqlError.SqlError | ParseR
 export type Patience = "ordinary" | "transcript" | "stamp"
 
 /**
- * What a commit is to outlive. One that outlives the `process` alone is kept by kill -9 and may be lost with the machine's
- * power, until a later commit takes it to the disk: for what nothing has been done about before such a commit.
+ * How a write is committed. `now`: onto the disk and without delay. `soon`: onto the disk, and it may wait some milliseconds
+ * for another to share a commit with: for what nobody waits for. `soft`: kept by kill -9, and it may be lost with the
+ * machine's power until a later commit takes it to the disk: for what nothing has been done about before such a commit.
  */
-export type Lasting = "machine" | "process"
+export type Commit = "now" | "soon" | "soft"
 
 export class Database extends Context.Tag("hermes/state/Database")<
   Database,
@@ -25,14 +26,14 @@ export class Database extends Context.Tag("hermes/state/Database")<
     /**
      * The one write door. Steps that arrive together share one durable commit, each undone alone where it fails; the effect
      * succeeds after that commit is on the disk and fails without having written anything. A step that fails takes no
-     * other with it. Once begun it is not interrupted: who asked learns the outcome. `lasting` is "machine" where nothing
-     * is said, and for all steps of a commit where one of them says so.
+     * other with it. Once begun it is not interrupted: who asked learns the outcome. `commit` is "now" where nothing is
+     * said, and for all steps of a commit where one of them says so.
      */
     readonly write: <A, E = never>(
       operation: string,
       step: Step<A, E>,
       patience?: Patience,
-      lasting?: Lasting
+      commit?: Commit
     ) => Effect.Effect<A, StateError | Exclude<E, SqlError.SqlError | ParseResult.ParseError>>
     /** Runs statements on the read-only connection: what is committed, beside any writer. */
     readonly read: <A, E = never>(
