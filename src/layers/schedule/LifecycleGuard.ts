@@ -89,7 +89,7 @@ const make = Effect.gen(function* () {
 
   const script = (name: string) =>
     Effect.flatMap(
-      Effect.mapError(scripts.locate(name), (error) => refuse(error.message)),
+      Effect.mapError(scripts.locate(name), ({ detail }) => refuse(detail)),
       (file) => follow(`script ${name}`, file, 0, new Set())
     )
 

@@ -241,6 +241,17 @@ describe("a run", () => {
       }).pipe(Effect.provide(Testing.gateway({ model: () => Testing.fail("auth") })))
   )
 
+  it.scopedLive("says once which script is gone", () =>
+    Effect.gen(function* () {
+      const { home } = yield* Settings
+      const fs = yield* FileSystem.FileSystem
+      yield* script("look.sh", "echo a\n")
+      yield* make({ prompt: "look", name: "watch", monitorScript: "look.sh" })
+      yield* fs.remove(`${home}/scripts/look.sh`)
+      expect((yield* runNow("watch")).reason).toBe(`script "look.sh": there is no such file in ${home}/scripts`)
+    }).pipe(Effect.provide(Testing.gateway({ model: [] })))
+  )
+
   it.scopedLive("tells of a login that is good no more as what somebody has to do", () =>
     Effect.gen(function* () {
       yield* make({ prompt: "look", name: "locked out" })
