@@ -365,6 +365,12 @@ describe("ConfigFile", () => {
     }
   })
 
+  it("takes no seconds that end on no calendar", () => {
+    const timed = all.filter(({ decode, doc }) => /\bseconds\b/.test(doc) && Either.isRight(decode(3_600)))
+    expect(timed.map(({ path }) => path)).toContain("approvals.timeout")
+    for (const { decode, path } of timed) expect(Either.isLeft(decode(1e13)), path).toBe(true)
+  })
+
   it("has a doc line and a decodable default for every key", () => {
     for (const key of all) {
       expect(key.doc.length).toBeGreaterThan(10)

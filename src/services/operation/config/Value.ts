@@ -43,13 +43,12 @@ export const nowhere = "http://refused.invalid"
 export const Count = expecting(Schema.Int.pipe(Schema.positive()), "a whole number above 0")
 export const Retries = expecting(Schema.Int.pipe(Schema.between(0, 20)), "a whole number from 0 to 20")
 export const Share = expecting(Schema.Number.pipe(Schema.between(0.1, 0.95)), "a share, 0.1 to 0.95")
-export const Seconds = expecting(Schema.Number.pipe(Schema.nonNegative(), Schema.finite()), "seconds, 0 or more")
+/** A hundred years: a time further off than a calendar reaches is none, and could not be told to anybody. */
+const mostSeconds = 3_155_760_000
+export const Seconds = expecting(Schema.Number.pipe(Schema.between(0, mostSeconds)), `seconds, 0 to ${mostSeconds}`)
 export const ChildTimeout = expecting(
-  Schema.Number.pipe(
-    Schema.finite(),
-    Schema.filter((seconds) => seconds === 0 || seconds >= 30)
-  ),
-  "0, or seconds from 30 on"
+  Schema.Number.pipe(Schema.filter((seconds) => seconds === 0 || (seconds >= 30 && seconds <= mostSeconds))),
+  `0, or seconds from 30 to ${mostSeconds}`
 )
 export const Port = expecting(Schema.Int.pipe(Schema.between(0, 65_535)), "a port, 0 to 65535")
 export const Text = expecting(Schema.NullOr(Schema.String), "a text")
