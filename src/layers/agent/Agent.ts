@@ -34,7 +34,14 @@ import { Spending } from "../../services/agent/Spending.js"
 import { type Spent, Usage } from "../../services/agent/Usage.js"
 import type { SessionId } from "../../services/session/Session.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
-import { type Message, type StoredMessage, type ToolCallPart, Transcript } from "../../services/session/Transcript.js"
+import * as TokenCount from "../../services/session/TokenCount.js"
+import {
+  type Message,
+  type StoredMessage,
+  storedMessage,
+  type ToolCallPart,
+  Transcript
+} from "../../services/session/Transcript.js"
 import { Database, type Step } from "../../services/state/Database.js"
 
 const maxEmptyRetries = 3
@@ -154,17 +161,18 @@ const make = Effect.gen(function* () {
     let usage = noUsage
     let modelCalls = 0
     let compactions = 0
-    let tokens = CompactionPlan.tokensOf(systemPrompt) + CompactionPlan.tokensOfRows(rows)
-    let acted = rows.some((row) => row.turnId === turn.id && row.message._tag === "tool")
+    let tokens = TokenCount.ofText(systemPrompt) + CompactionPlan.tokensOfRows(rows)
+    let acted = rows.some((row) => row.message._tag === "tool" && row.turnId === turn.id)
     let spokenBy: string | null = null
     /** Did the last call that failed do so in the middle of its answer? */
     let brokeOff = false
 
     const remember = (ids: ReadonlyArray<number>, messages: ReadonlyArray<Message>, at: number): void => {
       for (const [index, message] of messages.entries()) {
-        const row = { id: ids[index] ?? 0, position: ids[index] ?? 0, at, turnId: turn.id, message }
+        const id = ids[index] ?? 0
+        const row = storedMessage({ id, position: id, at, turnId: turn.id, message })
         rows.push(row)
-        tokens += CompactionPlan.tokensOfRow(row)
+        tokens += row.tokens
       }
     }
 
@@ -182,7 +190,7 @@ const make = Effect.gen(function* () {
         })
         if (outcome._tag !== "Compacted") return false
         rows.splice(0, rows.length, ...History.turnLast(yield* transcript.load(sessionId), turn.id))
-        tokens = CompactionPlan.tokensOf(systemPrompt) + CompactionPlan.tokensOfRows(rows)
+        tokens = TokenCount.ofText(systemPrompt) + CompactionPlan.tokensOfRows(rows)
         return true
       })
 
@@ -220,7 +228,7 @@ const make = Effect.gen(function* () {
 
     const request = (extra: ReadonlyArray<Message>, withTools: boolean): ModelRequest => ({
       systemPrompt,
-      messages: History.forModel([...rows.map((row) => row.message), ...extra]),
+      messages: History.forModel([...rows.map((row) => row.own), ...extra]),
       tools: withTools ? tools : [],
       sessionKey: place.sessionKey,
       ...(task.effort === undefined ? {} : { effort: task.effort })

@@ -26,6 +26,7 @@ import {
   CompactionStore
 } from "../../services/session/CompactionStore.js"
 import * as SummaryText from "../../services/session/SummaryText.js"
+import * as TokenCount from "../../services/session/TokenCount.js"
 import { Transcript } from "../../services/session/Transcript.js"
 import { Database } from "../../services/state/Database.js"
 
@@ -190,7 +191,7 @@ const make = Effect.gen(function* () {
           usages.add(sessionId, job, { ...usage, task: "compression", calls: 1 })
         )
       }
-      const tokensAfter = plan.tokensBefore - plan.tokensCompacted + CompactionPlan.tokensOf(SummaryText.framed(text))
+      const tokensAfter = plan.tokensBefore - plan.tokensCompacted + TokenCount.ofText(SummaryText.framed(text))
       if (tokensAfter >= plan.tokensBefore) {
         yield* store.ineffective(sessionId)
         return { _tag: "Ineffective" } satisfies CompactionOutcome

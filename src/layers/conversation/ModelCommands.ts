@@ -7,6 +7,7 @@ import type { InboxEntry } from "../../services/conversation/Inbox.js"
 import { Settings } from "../../services/operation/Settings.js"
 import * as CompactionPlan from "../../services/session/CompactionPlan.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
+import * as TokenCount from "../../services/session/TokenCount.js"
 import { Transcript } from "../../services/session/Transcript.js"
 import * as EntrySession from "./EntrySession.js"
 
@@ -78,7 +79,7 @@ export const make = Effect.gen(function* () {
       if (session === null) return "There is no conversation here yet."
       const { contextWindow } = yield* choice.routeOf(session)
       const rows = yield* transcript.load(session.id)
-      const prompt = CompactionPlan.tokensOf(session.systemPrompt ?? "")
+      const prompt = TokenCount.ofText(session.systemPrompt ?? "")
       const said = CompactionPlan.tokensOfRows(rows)
       const results = CompactionPlan.tokensOfRows(rows.filter(({ message }) => message._tag === "tool"))
       const dueAt = CompactionPlan.dueAt(contextWindow, compression)

@@ -27,8 +27,11 @@ const kindOf = (content: Uint8Array): Shown["mimeType"] | null => {
 const blind =
   "(This model is not shown pictures: say so when one matters. media.vision: on shows them to a model that can see.)"
 
-const picturesOf = (request: ModelRequest): ReadonlyArray<Picture> =>
-  request.messages.flatMap((message) => (message._tag === "user" ? (message.media ?? []) : []))
+const picturesOf = (request: ModelRequest): ReadonlyArray<Picture> => {
+  const pictures: Array<Picture> = []
+  for (const message of request.messages) if (message._tag === "user" && message.media) pictures.push(...message.media)
+  return pictures
+}
 
 /** The last words of a person say what the model cannot know: that there is a picture that it is not shown. */
 const told = (request: ModelRequest): ModelRequest => {

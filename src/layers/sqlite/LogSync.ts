@@ -8,7 +8,7 @@ import { closeSync, fdatasync, fdatasyncSync, openSync } from "node:fs"
 export interface LogSync {
   /** Calls back when all that is in the log by now is on the disk, or with what the system said in its place. */
   readonly begin: (done: (error: Error | null) => void) => void
-  /** The same, and everything else waits for it: for the end. */
+  /** The same, and everything else waits for it. */
   readonly now: () => Error | null
   readonly close: () => void
 }

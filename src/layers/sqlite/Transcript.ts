@@ -7,6 +7,7 @@ import {
   Picture,
   SessionCompacting,
   type StoredMessage,
+  storedMessage,
   ToolCallPart,
   Transcript
 } from "../../services/session/Transcript.js"
@@ -82,20 +83,25 @@ const messageOf = (row: typeof Row.Type): StoredMessage["message"] => {
   }
 }
 
-const storedOf = (row: typeof Row.Type): StoredMessage => ({
-  id: row.id,
-  position: row.position,
-  at: row.at,
-  turnId: row.turnId,
-  message: messageOf(row)
-})
+const storedOf = (row: typeof Row.Type): StoredMessage =>
+  storedMessage({ id: row.id, position: row.position, at: row.at, turnId: row.turnId, message: messageOf(row) })
 
 const decode = Rows.whole(Row)
 const decodeLive = Rows.whole(Schema.extend(Row, Schema.Struct({ revision: Schema.Number })))
 
-/** Rows come in the order of their ids; a summary stands where the rows were that it is about. */
-const inPlace = (rows: ReadonlyArray<StoredMessage>): ReadonlyArray<StoredMessage> =>
-  rows.some((row) => row.position !== row.id) ? rows.toSorted((a, b) => a.position - b.position || a.id - b.id) : rows
+/**
+ * Rows come in the order of their ids; a summary stands where the rows were that it is about. What came later than those
+ * that are in their places comes behind them, as long as none of it is a summary.
+ */
+const inPlace = (
+  placed: ReadonlyArray<StoredMessage>,
+  fresh: ReadonlyArray<StoredMessage>
+): ReadonlyArray<StoredMessage> => {
+  const rows = placed.concat(fresh)
+  return fresh.some((row) => row.position !== row.id)
+    ? rows.sort((a, b) => a.position - b.position || a.id - b.id)
+    : rows
+}
 
 const columns = `id, coalesce(position, id) AS position, at, turn_id AS turnId, role, text, reasoning, tool_calls AS toolCalls, tool_call_id AS toolCallId,
   tool_name AS toolName, outcome, platform_message_id AS platformMessageId, media`
@@ -212,7 +218,7 @@ const make = Effect.gen(function* () {
         const from = (id: number) => decodeLive(sql.unsafe(liveFrom, [sessionId, sessionId, id]))
         const kept = (known: Remembered | null, revision: number, found: ReadonlyArray<typeof Row.Type>) => {
           const fresh = found.map(storedOf)
-          const rows = inPlace(known === null ? fresh : known.rows.concat(fresh))
+          const rows = inPlace(known?.rows ?? [], fresh)
           memory.keep(sessionId, revision, rows, known, fresh)
           return rows
         }

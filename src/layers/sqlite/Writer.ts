@@ -18,6 +18,12 @@ const capacity = 1_024
 /** Steps in one commit at most. */
 const batchSize = 512
 
+/**
+ * Where so many share a commit, the event loop waits until it is on the disk: what it did meanwhile would make many small
+ * commits of the next large one, which costs more than the wait (bench/).
+ */
+const crowd = 16
+
 export interface Writer {
   /**
    * Waits behind everything that was asked for earlier, for room in the queue first. While another process holds the
@@ -111,8 +117,13 @@ export const make = (options: {
 
     const sync = (log: LogSync): void => {
       if (syncing || unsynced.length === 0) return
-      syncing = true
       const committed = unsynced
+      if (committed.length >= crowd) {
+        unsynced = []
+        tell(committed, log.now())
+        return
+      }
+      syncing = true
       log.begin((error) => {
         // The end has told them.
         if (closed) return

@@ -1,8 +1,7 @@
 /**
  * From transcript rows to what a model is sent (state-agent.md 3.2 step 6, 3.4): one result per call and in call order,
- * nothing that would break the alternation of roles, and of an answer what the model said itself. Pure, so that the same rows always make the same bytes.
+ * nothing that would break the alternation of roles. Pure, so that the same rows always make the same bytes.
  */
-import * as AnswerNotes from "../delivery/AnswerNotes.js"
 import * as Nesting from "../operation/Nesting.js"
 import * as SummaryText from "../session/SummaryText.js"
 import type { Message, StoredMessage, Summary, ToolCallPart } from "../session/Transcript.js"
@@ -34,13 +33,22 @@ const mergeUsers = (first: Message, second: Message): Message | null =>
  * something that was said before, not what the turn is to answer. The same array where nothing has to move.
  */
 export const turnLast = (rows: ReadonlyArray<StoredMessage>, turnId: string): ReadonlyArray<StoredMessage> => {
-  const first = rows.findIndex((row) => row.turnId === turnId)
-  if (first === -1 || rows.slice(first).every((row) => row.turnId === turnId)) return rows
+  let first = rows.length
+  let own = 0
+  for (let index = rows.length - 1; index >= 0; index--) {
+    if (rows[index]?.turnId !== turnId) continue
+    first = index
+    own += 1
+  }
+  if (first + own === rows.length) return rows
   return [...rows.filter((row) => row.turnId !== turnId), ...rows.filter((row) => row.turnId === turnId)]
 }
 
-/** The rows as a model reads them: results follow their calls in call order, a call without one gets one, results without a call are left out. */
-export const forModel = (rows: ReadonlyArray<Message | Summary>): ReadonlyArray<Message> => {
+/**
+ * The rows as a model reads them: results follow their calls in call order, a call without one gets one, results without a
+ * call are left out. `rows`: what it reads of each, null where that is nothing.
+ */
+export const forModel = (rows: ReadonlyArray<Message | Summary | null>): ReadonlyArray<Message> => {
   const messages: Array<Message> = []
   const push = (message: Message): void => {
     const last = messages.at(-1)
@@ -50,12 +58,7 @@ export const forModel = (rows: ReadonlyArray<Message | Summary>): ReadonlyArray<
   }
   for (let index = 0; index < rows.length; index++) {
     const row = rows[index]
-    if (row === undefined || row._tag === "tool") continue
-    if (row._tag === "assistant" && row.toolCalls.length === 0) {
-      const own = row.finishReason === "empty" ? "" : AnswerNotes.without(row.text)
-      if (own !== "") push(own === row.text ? row : { ...row, text: own })
-      continue
-    }
+    if (row === undefined || row === null || row._tag === "tool") continue
     if (row._tag === "summary") {
       push({ _tag: "user", text: SummaryText.framed(row.text), platformMessageId: null })
       continue
@@ -69,11 +72,14 @@ export const forModel = (rows: ReadonlyArray<Message | Summary>): ReadonlyArray<
   return messages
 }
 
-const resultsAfter = (rows: ReadonlyArray<Message | Summary>, index: number): ReadonlyMap<string, ToolMessage> => {
+const resultsAfter = (
+  rows: ReadonlyArray<Message | Summary | null>,
+  index: number
+): ReadonlyMap<string, ToolMessage> => {
   const results = new Map<string, ToolMessage>()
   for (let next = index + 1; next < rows.length; next++) {
     const row = rows[next]
-    if (row === undefined || row._tag === "assistant") break
+    if (row === undefined || row === null || row._tag === "assistant") break
     if (row._tag === "tool" && !results.has(row.callId)) results.set(row.callId, row)
   }
   return results

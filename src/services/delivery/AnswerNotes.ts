@@ -1,5 +1,6 @@
 /** What stands around an answer for the person who reads it, and the answer without it: to a model these words are not its own. Pure. */
 import * as Span from "../operation/Span.js"
+import type { Message, Summary } from "../session/Transcript.js"
 import * as Notice from "./Notice.js"
 
 export interface Known {
@@ -44,11 +45,19 @@ const isFallback = (paragraph: string): boolean =>
 const isTruncated = (paragraph: string): boolean => paragraph === truncated
 
 /** The answer alone: the same text where nothing stands around it. */
-export const without = (text: string): string => {
+const without = (text: string): string => {
   const unsigned = text.endsWith(fallbackBehind) ? withoutLast(text, isFallback) : text
   const whole = unsigned.endsWith(truncated) ? withoutLast(unsigned, isTruncated) : unsigned
   if (!whole.startsWith(lateBefore)) return whole
   const end = whole.indexOf(lateBehind)
   if (end === -1 || whole.slice(0, end).includes("\n")) return whole
   return whole.slice(end + lateBehind.length).replace(/^\n\n/, "")
+}
+
+/** A message as a model reads it: of an answer what it said itself, null where that is nothing. The same one otherwise. */
+export const own = (message: Message | Summary): Message | Summary | null => {
+  if (message._tag !== "assistant" || message.toolCalls.length > 0) return message
+  const text = message.finishReason === "empty" ? "" : without(message.text)
+  if (text === "") return null
+  return text === message.text ? message : { ...message, text }
 }

@@ -7,21 +7,11 @@
 import * as TodoList from "../agent/TodoList.js"
 import type { StoredMessage } from "./Transcript.js"
 
-/** Tokens of a text, about: four bytes each. */
-export const tokensOf = (text: string): number => Math.ceil(Buffer.byteLength(text) / 4)
-
-/** What a row costs beside its text: role, ids, brackets. */
-const rowTokens = 4
-
-export const tokensOfRow = ({ message }: StoredMessage): number =>
-  rowTokens +
-  tokensOf(message.text) +
-  (message._tag === "assistant"
-    ? message.toolCalls.reduce((sum, call) => sum + rowTokens + tokensOf(call.arguments), 0)
-    : 0)
-
-export const tokensOfRows = (rows: ReadonlyArray<StoredMessage>): number =>
-  rows.reduce((sum, row) => sum + tokensOfRow(row), 0)
+export const tokensOfRows = (rows: ReadonlyArray<StoredMessage>): number => {
+  let sum = 0
+  for (const { tokens } of rows) sum += tokens
+  return sum
+}
 
 export interface CompactionLimits {
   /** Share of the context window from which on a conversation is compacted. */

@@ -1,7 +1,9 @@
 import { Context, type Effect, Schema } from "effect"
+import * as AnswerNotes from "../delivery/AnswerNotes.js"
 import type { Step } from "../state/Database.js"
 import type { StateError } from "../state/StateError.js"
 import type { SessionId } from "./Session.js"
+import * as TokenCount from "./TokenCount.js"
 
 /** A tool call as the model made it: `arguments` is the undecoded JSON text (decision 30). */
 export const ToolCallPart = Schema.Struct({ id: Schema.String, name: Schema.String, arguments: Schema.String })
@@ -49,7 +51,27 @@ export interface StoredMessage {
   readonly at: number
   readonly turnId: string | null
   readonly message: Message | Summary
+  /** What a model reads of it; null where it is shown nothing. Made once, and asked for at each turn of its conversation. */
+  readonly own: Message | Summary | null
+  /** What it costs a model, about. */
+  readonly tokens: number
 }
+
+export const storedMessage = ({
+  at,
+  id,
+  message,
+  position,
+  turnId
+}: Omit<StoredMessage, "own" | "tokens">): StoredMessage => ({
+  id,
+  position,
+  at,
+  turnId,
+  message,
+  own: AnswerNotes.own(message),
+  tokens: TokenCount.ofMessage(message)
+})
 
 /** A compaction is writing a summary of this conversation; what would take rows away has to wait. */
 export class SessionCompacting extends Schema.TaggedError<SessionCompacting>()("SessionCompacting", {

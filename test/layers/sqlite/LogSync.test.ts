@@ -12,9 +12,9 @@ import { folder } from "./temporary.js"
 /** A disk that takes its time: what is on the way to it stays there until it is let through. */
 class Disk {
   readonly underWay: Array<(error: Error | null) => void> = []
-  /** Syncs that were asked for, those at the end apart. */
+  /** Syncs that were asked for, beside everything else and in its place. */
   begun = 0
-  atTheEnd = 0
+  atOnce = 0
   closed = 0
   trouble: Error | null = null
 
@@ -24,7 +24,7 @@ class Disk {
       this.underWay.push(done)
     },
     now: () => {
-      this.atTheEnd += 1
+      this.atOnce += 1
       return this.trouble
     },
     close: () => {
@@ -117,6 +117,21 @@ describe("a commit and the disk", () => {
     )
   )
 
+  it.scoped("a crowd goes to the disk while everything else waits", () =>
+    onADisk((disk) =>
+      Effect.gen(function* () {
+        const keys = (count: number) => Array.from({ length: count }, (_, index) => `${count}-${index}`)
+        yield* Effect.forEach(keys(16), (key) => put(key), { concurrency: "unbounded", discard: true })
+        assert.deepStrictEqual([disk.begun, disk.atOnce], [0, 1])
+        disk.trouble = new Error("EIO")
+        const errors = yield* Effect.forEach(keys(20), (key) => Effect.flip(put(key)), { concurrency: "unbounded" })
+        assert.isTrue(errors.every((error) => error instanceof StateUnknown))
+        assert.instanceOf(yield* Effect.flip(put("later")), StateUnknown)
+        assert.deepStrictEqual([disk.begun, disk.atOnce], [0, 2])
+      })
+    )
+  )
+
   it.scoped("without a log each commit is on the disk when it is made", () =>
     onADisk(
       (disk) =>
@@ -184,7 +199,7 @@ describe("a commit and the disk", () => {
         })
       )
       yield* turns
-      assert.deepStrictEqual([disk.begun, disk.atTheEnd, disk.closed], [1, 1, 1])
+      assert.deepStrictEqual([disk.begun, disk.atOnce, disk.closed], [1, 1, 1])
       assert.deepStrictEqual(told, ["under way", "waiting"])
       assert.deepStrictEqual(seen(name), ["under way", "waiting"])
       // A late word of the disk changes nothing.

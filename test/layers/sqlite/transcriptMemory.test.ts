@@ -16,7 +16,8 @@ import { SessionStore as Sessions } from "../../../src/services/session/SessionS
 import {
   type Message,
   type StoredMessage,
-  Transcript as Transcripts
+  Transcript as Transcripts,
+  storedMessage
 } from "../../../src/services/session/Transcript.js"
 import { Database, Transaction } from "../../../src/services/state/Database.js"
 import * as settings from "../../contract/settings.js"
@@ -135,7 +136,7 @@ describe("what a transcript remembers of its rows", () => {
   it("holds some forty megabytes and forgets what was kept longest ago", () => {
     const memory = makeTranscriptMemory()
     const rows = (text: string): ReadonlyArray<StoredMessage> => [
-      { id: 1, position: 1, at: 0, turnId: null, message: user(text) }
+      storedMessage({ id: 1, position: 1, at: 0, turnId: null, message: user(text) })
     ]
     memory.keep("a", 0, rows("x".repeat(3_600_000)))
     memory.keep("b", 0, rows("x".repeat(3_600_000)))
@@ -148,13 +149,9 @@ describe("what a transcript remembers of its rows", () => {
 
   it("holds two hundred conversations that go on at once", () => {
     const memory = makeTranscriptMemory()
-    const rows = Array.from({ length: 400 }, (_, index): StoredMessage => ({
-      id: index + 1,
-      position: index + 1,
-      at: 0,
-      turnId: null,
-      message: user("what was said")
-    }))
+    const rows = Array.from({ length: 400 }, (_, index) =>
+      storedMessage({ id: index + 1, position: index + 1, at: 0, turnId: null, message: user("what was said") })
+    )
     const names = Array.from({ length: 200 }, (_, index) => `session ${index}`)
     for (const name of names) memory.keep(name, 0, rows)
     expect(names.filter((name) => memory.get(name) === null)).toEqual([])

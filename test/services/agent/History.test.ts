@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
 import { argumentsState, forModel, turnLast, unanswered } from "../../../src/services/agent/History.js"
 import * as AnswerNotes from "../../../src/services/delivery/AnswerNotes.js"
-import type { Message, StoredMessage } from "../../../src/services/session/Transcript.js"
+import { type Message, type StoredMessage, storedMessage } from "../../../src/services/session/Transcript.js"
 
 const user = (text: string): Message => ({ _tag: "user", text, platformMessageId: null })
 const assistant = (text: string, calls: ReadonlyArray<string> = []): Message => ({
@@ -20,7 +20,10 @@ const result = (callId: string, text = callId): Message => ({
   disposition: "ok"
 })
 const stored = (messages: ReadonlyArray<Message>, turnId = "t"): ReadonlyArray<StoredMessage> =>
-  messages.map((message, index) => ({ id: index + 1, position: index + 1, at: index, turnId, message }))
+  messages.map((message, index) => storedMessage({ id: index + 1, position: index + 1, at: index, turnId, message }))
+
+/** As the agent asks for it. */
+const asRead = (messages: ReadonlyArray<Message>) => forModel(messages.map(AnswerNotes.own))
 
 const row = fc.oneof(
   fc.constantFrom(user("u")),
@@ -30,15 +33,13 @@ const row = fc.oneof(
 
 describe("the rows of a turn", () => {
   it("come last, in their order, whatever was left between them", () => {
-    const rows = fc.array(fc.constantFrom("t", "u", null), { maxLength: 8 }).map((turns) =>
-      turns.map((turnId, index): StoredMessage => ({
-        id: index + 1,
-        position: index + 1,
-        at: index,
-        turnId,
-        message: user(String(index))
-      }))
-    )
+    const rows = fc
+      .array(fc.constantFrom("t", "u", null), { maxLength: 8 })
+      .map((turns) =>
+        turns.map((turnId, index) =>
+          storedMessage({ id: index + 1, position: index + 1, at: index, turnId, message: user(String(index)) })
+        )
+      )
     fc.assert(
       fc.property(rows, (all) => {
         const ordered = turnLast(all, "t")
@@ -55,7 +56,7 @@ describe("the rows of a turn", () => {
 describe("History", () => {
   it("puts results behind their calls in call order, whenever they were stored", () => {
     const rows = [user("go"), assistant("", ["a", "b"]), result("b"), result("a"), assistant("done")]
-    expect(forModel(rows)).toEqual([user("go"), assistant("", ["a", "b"]), result("a"), result("b"), assistant("done")])
+    expect(asRead(rows)).toEqual([user("go"), assistant("", ["a", "b"]), result("a"), result("b"), assistant("done")])
   })
 
   it("gives of an answer what the model said, without what stands around it for its reader", () => {
@@ -72,7 +73,7 @@ describe("History", () => {
         known,
         paragraphs.map((texts) => texts.join("\n\n")),
         (notes, text) => {
-          expect(forModel([user("go"), assistant(AnswerNotes.around(text, notes))])).toEqual(
+          expect(asRead([user("go"), assistant(AnswerNotes.around(text, notes))])).toEqual(
             text === "" ? [user("go")] : [user("go"), assistant(text)]
           )
         }
@@ -88,24 +89,24 @@ describe("History", () => {
       toolCalls: [],
       finishReason: "empty"
     }
-    expect(forModel([user("go"), empty, user("again")])).toEqual([user("go\n\nagain")])
+    expect(asRead([user("go"), empty, user("again")])).toEqual([user("go\n\nagain")])
   })
 
   it("gives a call without a result one that says so", () => {
-    const repaired = forModel([user("go"), assistant("", ["a"]), user("well?")])
+    const repaired = asRead([user("go"), assistant("", ["a"]), user("well?")])
     expect(repaired[2]).toMatchObject({ _tag: "tool", callId: "a", disposition: "unknown" })
     expect(repaired[3]).toEqual(user("well?"))
   })
 
   it("joins messages of a person that no answer stands between", () => {
-    expect(forModel([user("one"), user("two")])).toEqual([user("one\n\ntwo")])
+    expect(asRead([user("one"), user("two")])).toEqual([user("one\n\ntwo")])
   })
 
   it.prop(
     "holds exactly one result per call in call order, and no result without a call",
     [fc.array(row)],
     ([rows]) => {
-      const messages = forModel(rows)
+      const messages = asRead(rows)
       let expected: Array<string> = []
       for (const message of messages) {
         if (message._tag === "tool") expect(message.callId).toBe(expected.shift())
