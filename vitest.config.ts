@@ -23,6 +23,7 @@ const long = full
   : [
       "test/e2e/{logins,providers,restart}.test.ts",
       "test/e2e/cron/starvation.test.ts",
+      "test/e2e/identity/telegram.test.ts",
       "test/e2e/hands/death.test.ts",
       "test/e2e/kill/{processes,reply}.test.ts",
       "test/e2e/badInput/{home,shutdown}.test.ts",

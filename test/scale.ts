@@ -1,7 +1,7 @@
 /**
  * The share of an issue's full counts that this run makes: `npm test` runs a fraction, `npm run test:full` all of it.
  */
-const share = Number(process.env["TEST_SCALE"] ?? "0.02")
+const share = Number(process.env["TEST_SCALE"] ?? "0.01")
 
 /** `full` scaled down to this run, never below `floor`. */
 export const scaled = (full: number, floor = 1): number => Math.max(floor, Math.round(full * share))

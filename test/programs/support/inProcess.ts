@@ -25,10 +25,16 @@ const captured = (): { readonly end: () => { readonly stdout: string; readonly s
       if (typeof told === "function") told()
       return true
     }
+  const { log } = console
   const spies = [
     vi.spyOn(process.stdout, "write").mockImplementation(into(out)),
     vi.spyOn(process.stderr, "write").mockImplementation(into(error)),
-    vi.spyOn(console, "log").mockImplementation((...text) => void out.push(`${text.map(String).join(" ")}\n`))
+    // What a story before this one left in the process may still log, by Effect's own logger, which no command has.
+    vi
+      .spyOn(console, "log")
+      .mockImplementation((...text) =>
+        String(text[0]).startsWith("timestamp=") ? log(...text) : void out.push(`${text.map(String).join(" ")}\n`)
+      )
   ]
   return {
     end: () => {
