@@ -144,15 +144,13 @@ export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Serv
       const [next] = rest
       // Nobody waits for the end of an answer that is there, and the next message's commit is often near.
       const commit: Commit = outcome._tag === "Sent" && along !== undefined ? "soon" : "now"
-      const settled = yield* !stops(row, outcome)
-        ? next === undefined
+      const settled = yield* outcome._tag !== "Sent" && stops(row, outcome)
+        ? Effect.flatMap(Clock.currentTimeMillis, (now) =>
+            settleAll([row, ...rest], (part) => (part === row ? outcome : afterwards(outcome, row, now)), along)
+          )
+        : next === undefined
           ? settleAll([row], () => outcome, along, commit)
           : settleAll([row], () => outcome, outbox.notePause(next.id, null))
-        : outcome._tag === "Sent"
-          ? settleAll([row], () => outcome, along)
-          : Effect.flatMap(Clock.currentTimeMillis, (now) =>
-              settleAll([row, ...rest], (part) => (part === row ? outcome : afterwards(outcome, row, now)), along)
-            )
       yield* milestone.reach("send.settled")
       return settled
     })

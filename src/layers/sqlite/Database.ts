@@ -74,7 +74,7 @@ const openWriter = (filename: string, wanted: JournalMode.JournalMode) =>
     // From here on nothing may block the event loop for a lock: the writer asks again later.
     yield* pragmas(direct, ["busy_timeout = 0"])
     // The log is taken to the disk after the commit, and whoever asked for it is told when it is there.
-    if (journal === "wal") connection.synchronous("NORMAL")
+    if (journal === "wal") yield* pragmas(direct, ["synchronous = NORMAL"])
     return { client, connection, direct, journal }
   })
 

@@ -24,8 +24,6 @@ export interface SteadyConnection extends SqlConnection.Connection {
   readonly told: Answer<unknown>
   /** The error, or null. */
   readonly runNow: (sql: string) => SqlError.SqlError | null
-  /** How far the next commits go: FULL onto the disk, NORMAL with a log only into the system's hands. Between transactions. */
-  readonly synchronous: (level: "FULL" | "NORMAL") => void
   /** How many statements that may change something were run through this connection by now. */
   readonly writes: () => number
 }
@@ -128,8 +126,6 @@ const connect = (db: Sqlite.Database): SteadyConnection => {
         })
       ),
     executeStream: () => Stream.dieMessage("a database that answers at once has nothing to stream"),
-    // Such a statement acts when it is prepared: one that is kept ready would do nothing.
-    synchronous: (level) => void db.pragma(`synchronous = ${level}`),
     writes: () => writes,
     runNow: (sql) => {
       try {

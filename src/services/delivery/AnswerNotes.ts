@@ -1,4 +1,7 @@
-/** What stands around an answer for the person who reads it, and the answer without it: to a model these words are not its own. Pure. */
+/**
+ * What stands around an answer for the person who reads it, and the answer without it: to a model these words are not its
+ * own. Pure.
+ */
 import * as Span from "../operation/Span.js"
 import type { Message, Summary } from "../session/Transcript.js"
 import * as Notice from "./Notice.js"
