@@ -71,8 +71,8 @@ export const make = (options: {
     /** Committed, and not known to be on the disk; whoever asked for it is told then. */
     let unsynced: ReadonlyArray<WriteTransaction.Committed> = []
     let syncing = false
-    /** Wakes the worker that lets some time pass for those who may wait; until it has, they are not committed alone. */
-    let linger: (() => void) | null = null
+    /** Open while some time passes for those who may wait; until it has, they are not committed alone. */
+    const company = Effect.unsafeMakeLatch(false)
     let lingering = false
     /** Wakes the worker that waits for the file or for room in the log; until it gives the queue back, nobody else commits. */
     let handOver: (() => void) | null = null
@@ -177,13 +177,11 @@ export const make = (options: {
     /** Does anybody wait who does not wait for company? */
     const isWanted = (): boolean => waiting.length + parked.length > 0 || !arrived.every(mayWait)
 
-    const lingered = Effect.async<void>((resume) => {
-      if (lingering) return resume(Effect.void)
-      linger = () => resume(Effect.void)
-    }).pipe(
+    const lingered = company.await.pipe(
       Effect.zipRight(Effect.sleep(options.lingerMillis)),
       Effect.zipRight(
         Effect.sync(() => {
+          company.unsafeClose()
           lingering = false
           schedule()
         })
@@ -193,8 +191,7 @@ export const make = (options: {
     const waitForCompany = (): void => {
       if (lingering || options.lingerMillis === 0) return
       lingering = true
-      linger?.()
-      linger = null
+      company.unsafeOpen()
     }
 
     const handed = Effect.async<void>((resume) => {
