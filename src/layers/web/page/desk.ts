@@ -3,12 +3,14 @@ import { told } from "./failure.js"
 import * as gateway from "./gateway.js"
 import { Refused, Unreachable } from "./gateway.js"
 import * as place from "./place.js"
-import { currentSession } from "./state.js"
+import { currentSession, sessionOfKey } from "./state.js"
 import type { Store } from "./store.js"
 import { listen, type Listening } from "./stream.js"
 
 /** Lists change in bursts. */
 const soonMillis = 250
+/** What got no answer is asked for again after this, if the gateway is there. */
+const againMillis = 1_000
 
 const newId = (): string =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("")
@@ -55,6 +57,7 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
   let hasPlace = false
   let listTimer: ReturnType<typeof setTimeout> | undefined
   let helperTimer: ReturnType<typeof setTimeout> | undefined
+  let againTimer: ReturnType<typeof setTimeout> | undefined
 
   const leave = (problem: string | null): void => {
     listening?.stop()
@@ -74,12 +77,20 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
     }
   }
 
-  /** As `attempt`, for what nobody asked for: without an answer it is done after the next connection. */
+  const checkSoon = (): void => {
+    againTimer ??= setTimeout(() => {
+      againTimer = undefined
+      listening?.check()
+    }, againMillis)
+  }
+
+  /** As `attempt`, for what nobody asked for: without an answer it is done again when the gateway is there. */
   const quietly = <A>(work: () => Promise<A>): Promise<A | null> =>
     attempt(() =>
       work().catch((error: unknown) => {
-        if (error instanceof Unreachable) return null
-        throw error
+        if (!(error instanceof Unreachable)) throw error
+        checkSoon()
+        return null
       })
     )
 
@@ -183,6 +194,13 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
     }
   }
 
+  /** Where the shown conversation goes on, if it has moved since it was last looked at; nobody was there to be told. */
+  const movedFrom = (before: gateway.Session | null): string | null => {
+    const now = currentSession(state())
+    if (before === null || before.endedAt !== null || now?.id !== before.id || now.endedAt === null) return null
+    return before.key === null ? null : (sessionOfKey(state(), before.key)?.id ?? null)
+  }
+
   /** Fetches whatever may have been missed, and sends what could not be sent. */
   const catchUp = async (): Promise<void> => {
     const known = state()
@@ -190,6 +208,7 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
       .map((turn) => turn.turnId)
     const approvals = openApprovals()
     const clarifications = openClarifications()
+    const before = currentSession(state())
     const health = await quietly(() => gateway.health())
     if (health === null) return
     dispatch({ type: "health", health })
@@ -198,8 +217,9 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
     hasPlace = true
     // Whoever has begun to talk meanwhile stays where they are.
     const isBegun = state().asides.some(({ sessionId }) => sessionId === "")
-    const id = state().current ?? (isBegun ? null : first)
-    await show(id, false)
+    const here = state().current ?? (isBegun ? null : first)
+    const next = movedFrom(before)
+    await show(next ?? here, next !== null)
     const running = health.conversations.flatMap(({ sessionKey, turnId, startedAt }) =>
       turnId === null ? [] : [{ sessionKey, turnId, startedAt: Date.parse(startedAt ?? "") || Date.now() }]
     )
@@ -280,6 +300,7 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
       return () => {
         marks.close()
         forget()
+        clearTimeout(againTimer)
         listening?.stop()
       }
     },

@@ -167,8 +167,10 @@ if (Stage.browserPath === null && !required) {
       browser = await Stage.launchBrowser(Stage.browserPath)
     }, 300_000)
 
-    afterEach(async () => {
+    afterEach(async ({ task }) => {
       const faults = tabs.flatMap((opened) => opened.faults)
+      if (task.result?.state === "fail")
+        for (const opened of tabs) process.stderr.write(`${task.name}\n${await opened.story()}\n`)
       await Promise.all(tabs.splice(0).map((opened) => opened.close()))
       assert.deepStrictEqual(faults, [])
     }, patience)
@@ -695,6 +697,31 @@ if (Stage.browserPath === null && !required) {
           await me.status.getByText("connected").waitFor()
           assert.deepStrictEqual(await me.mine.allInnerTexts(), ["say before", "say meanwhile", "say from the tunnel"])
           assert.deepStrictEqual(await me.answers.allInnerTexts(), ["before", "meanwhile", "from the tunnel"])
+        },
+        patience
+      )
+
+      it(
+        "goes where the conversation went while the connection was lost, and asks again for what got no answer",
+        async () => {
+          const me = await enter()
+          await me.say("say before")
+          await me.reads("before")
+          const first = me.conversation() ?? ""
+          await me.page.context().setOffline(true)
+          await me.status.getByText("connection lost").waitFor()
+          await ask("POST", `/api/sessions/${first}/chat`, { text: "/new" })
+          await me.page.context().setOffline(false)
+          await me.log.getByText("What can I do for you?").waitFor()
+          assert.notStrictEqual(me.conversation(), first)
+          await me.say("say and after")
+          await me.reads("and after")
+
+          await me.page.route(`**/api/sessions/${first}/messages*`, (route) => route.abort("connectionreset"), {
+            times: 1
+          })
+          await me.page.goBack()
+          await me.reads("before")
         },
         patience
       )

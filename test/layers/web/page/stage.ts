@@ -200,11 +200,19 @@ export interface Tab {
   readonly faults: ReadonlyArray<string>
   /** Forgets the faults so far, when they were meant. */
   readonly forgive: () => void
+  /** Where it is, what is on it, and its requests that failed: for whoever reads why a test did. */
+  readonly story: () => Promise<string>
   readonly close: () => Promise<void>
 }
 
 export const openTab = async (page: Page): Promise<Tab> => {
   const faults: Array<string> = []
+  const lost: Array<string> = []
+  page.on("requestfailed", (request) =>
+    lost.push(`${request.method()} ${request.url()}: ${request.failure()?.errorText ?? ""}`)
+  )
+  const story = async (): Promise<string> =>
+    [page.url(), await page.locator("body").innerText().catch(String), ...lost.slice(-20)].join("\n")
   page.on("pageerror", (error) => faults.push(error.message))
   page.on("console", (message) => {
     if (message.type() === "error" && isWrong(message.text())) faults.push(message.text())
@@ -214,12 +222,12 @@ export const openTab = async (page: Page): Promise<Tab> => {
       console.error(`refused by the policy: ${event.violatedDirective} ${event.blockedURI}`)
     )
   })
-  return { page, faults, forgive: () => void faults.splice(0), close: () => page.context().close() }
+  return { page, faults, forgive: () => void faults.splice(0), story, close: () => page.context().close() }
 }
 
 /** A browser of a person of its own: nothing of other tabs is in it. */
 export const newTab = async (browser: Browser, options: BrowserContextOptions = {}): Promise<Tab> => {
   const context = await browser.newContext({ viewport: { width: 1100, height: 760 }, ...options })
-  context.setDefaultTimeout(20_000)
+  context.setDefaultTimeout(40_000)
   return openTab(await context.newPage())
 }
