@@ -57,25 +57,31 @@ export class Door {
               Effect.suspend(() => (this.isCut ? this.shut(operation) : Effect.void))
             )
           })
+        const cuttable = <A, E>(operation: string, write: Effect.Effect<A, E>) =>
+          Effect.suspend((): Effect.Effect<A, E | StateReadOnly> => {
+            if (this.isCut) return this.shut(operation)
+            const cut = this.due()
+            if (cut === "before") this.cut()
+            return guarded(
+              operation,
+              cut === "after"
+                ? Effect.tap(
+                    write,
+                    Effect.sync(() => this.cut())
+                  )
+                : write
+            )
+          })
         return Database.of({
           wrong: database.wrong,
           read: (operation, query) => guarded(operation, database.read(operation, query)),
           write: (operation, step, patience, commit) =>
-            Effect.suspend(() => {
-              if (this.isCut) return this.shut(operation)
-              const cut = this.due()
-              if (cut === "before") this.cut()
-              const written = database.write(operation, step, patience, commit)
-              return guarded(
-                operation,
-                cut === "after"
-                  ? Effect.tap(
-                      written,
-                      Effect.sync(() => this.cut())
-                    )
-                  : written
-              )
-            })
+            cuttable(operation, database.write(operation, step, patience, commit)),
+          writeAhead: (operation, step, patience) =>
+            Effect.map(cuttable(operation, database.writeAhead(operation, step, patience)), ({ kept, value }) => ({
+              value,
+              kept: guarded(operation, kept)
+            }))
         })
       })
     ).pipe(Layer.provide(SqliteDatabase.layer({ file })))

@@ -136,6 +136,7 @@ const make = Effect.gen(function* () {
     const model = yield* ofTurn(route)
     const sessionId = task.session.id
     const job = jobOf(turn)
+    const begins = task.begins ?? Effect.void
     const place = {
       sessionKey: Field.valueOrNull(turn.identity.sessionKey) ?? "",
       sessionId,
@@ -181,6 +182,7 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         if (compactions >= maxCompactions) return false
         compactions += 1
+        yield* begins
         const outcome = yield* compaction.run({
           sessionId,
           sessionKey: place.sessionKey,
@@ -231,6 +233,7 @@ const make = Effect.gen(function* () {
       messages: History.forModel([...rows.map((row) => row.own), ...extra]),
       tools: withTools ? tools : [],
       sessionKey: place.sessionKey,
+      ...(task.begins === undefined ? {} : { begins }),
       ...(task.effort === undefined ? {} : { effort: task.effort })
     })
 
@@ -270,7 +273,8 @@ const make = Effect.gen(function* () {
               return Effect.void
           }
         }
-        return model.speak(ask, hear).pipe(
+        // A request leaves when the turn has begun; a model that needs none is heard then.
+        return Effect.zipLeft(model.speak(ask, (part) => Effect.zipRight(begins, hear(part))), begins).pipe(
           Effect.tapError(() => Effect.sync(() => (brokeOff = spoken.shown || spoken.toolCalls.length > 0))),
           Effect.onInterrupt(() =>
             spoken.text === ""
@@ -362,7 +366,7 @@ const make = Effect.gen(function* () {
     })
 
     const unanswered = History.unanswered(rows, turn.id)
-    if (unanswered.length > 0) yield* settleDeadCalls(unanswered)
+    if (unanswered.length > 0) yield* Effect.zipRight(begins, settleDeadCalls(unanswered))
 
     const known = new Set(offered.map((tool) => tool.name))
     let emptyAnswers = 0

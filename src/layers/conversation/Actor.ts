@@ -38,7 +38,7 @@ import type { Mail, Resume } from "./Mail.js"
 import * as RunningTurn from "./RunningTurn.js"
 import * as TurnOpening from "./TurnOpening.js"
 import * as TypedCommands from "./TypedCommands.js"
-import type { Beginning, TurnRun } from "./TurnRun.js"
+import type { Accepted, Beginning, TurnRun } from "./TurnRun.js"
 import * as WaitingLine from "./WaitingLine.js"
 
 export interface ActorServices extends TypedCommands.Services {
@@ -75,6 +75,12 @@ export interface Actor {
 }
 
 const idleMillis = 60_000
+
+/** A message that is stored, and the beginning of its turn where it has begun. */
+interface Stored {
+  readonly entry: InboxEntry
+  readonly turn: Accepted["beginning"] | null
+}
 
 export const make = (key: SessionKey, services: ActorServices, retire: (actor: Actor) => void): Effect.Effect<Actor> =>
   Effect.gen(function* () {
@@ -140,12 +146,15 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
     const isAtRest = (): boolean =>
       running === null && shutdown === null && waiting.length() + held.length + deferred.length === 0
 
-    const storeAlone = (message: InboxMessage) =>
+    const storeAlone = (message: InboxMessage): Effect.Effect<Stored | null, StateError> =>
       Effect.map(inbox.accept(message.key, message.event, message.arrival), (entry) =>
-        entry === null ? null : { entry, begin: null }
+        entry === null ? null : { entry, turn: null }
       )
 
-    /** Stores a message: with the beginning of its turn where it has one now, else by itself. */
+    /**
+     * Stores a message: by itself, or with the beginning of its turn where it has one now. The turn is running then, and
+     * prepares what it asks while the disk takes them.
+     */
     const store = Effect.fnUntraced(
       function* (message: InboxMessage) {
         if (!isAtRest() || (yield* services.pause.current) !== null) return yield* storeAlone(message)
@@ -159,7 +168,8 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         )
         if (written === null) return yield* Effect.as(opening.close, null)
         const { beginning, entry } = written
-        return { entry, begin: start(entry, opening, beginning) }
+        yield* start(entry, opening, beginning)
+        return { entry, turn: beginning }
       },
       // Damage among the rows of turns is for the turn to tell of: the event may still be kept.
       (stored, message) => Effect.catchTag(stored, "StateCorrupt", () => storeAlone(message))
@@ -167,20 +177,21 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
 
     const onArrived = ({ message, stored }: Extract<Mail, { readonly _tag: "Arrived" }>) =>
       store(message).pipe(
+        Effect.tap((done) => done?.turn?.kept ?? Effect.void),
         Effect.onExit((exit) => {
-          const kept = Exit.getOrElse(exit, () => null)
-          // A turn that begins waits no more, and what was not stored never did.
-          if (kept?.begin !== null) actor.occupied -= 1
+          const done = Exit.getOrElse(exit, () => null)
+          // A turn that has begun waits no more, and what was not stored never did.
+          if (done?.turn !== null) actor.occupied -= 1
           actor.arriving = null
           return Deferred.done(
             stored,
-            Exit.map(exit, (done) => done?.entry ?? null)
+            Exit.map(exit, () => done?.entry ?? null)
           )
         }),
         Effect.matchEffect({
           // Whoever handed it over is told, and says so to its platform.
           onFailure: () => Effect.void,
-          onSuccess: (kept) => (kept === null ? Effect.void : (kept.begin ?? onEvent(kept.entry, false)))
+          onSuccess: (done) => (done === null || done.turn !== null ? Effect.void : onEvent(done.entry, false))
         })
       )
 

@@ -61,10 +61,15 @@ interface Parting {
 /** How far a turn's beginning is. */
 export type Beginning =
   | { readonly _tag: "Unwritten" }
-  /** Its rows came with that of its event. */
-  | { readonly _tag: "Written"; readonly said: Said }
+  /** Its rows came with that of its event, and are `kept` once they are on the disk. */
+  | { readonly _tag: "Written"; readonly said: Said; readonly kept: Effect.Effect<void, StateError> }
   /** Its rows are an earlier process's. */
   | { readonly _tag: "Resumed" }
+
+export interface Accepted {
+  readonly entry: InboxEntry
+  readonly beginning: Extract<Beginning, { readonly _tag: "Written" }>
+}
 
 export interface TurnTask {
   readonly entry: InboxEntry
@@ -79,13 +84,10 @@ export interface TurnTask {
 export interface TurnRun {
   /**
    * Stores a message without files together with the beginning of its turn: the event's row, the turn's and what was
-   * said, in one commit or not at all. Null when the event is there already; then nothing begins.
+   * said, in one commit or not at all. It can be run when that is made; whoever handed the message over is told when it is
+   * `kept`. Null when the event is there already; then nothing begins.
    */
-  readonly accept: (
-    message: InboxMessage,
-    session: Session,
-    turn: Turn.Turn
-  ) => Effect.Effect<{ readonly entry: InboxEntry; readonly beginning: Beginning } | null, StateError>
+  readonly accept: (message: InboxMessage, session: Session, turn: Turn.Turn) => Effect.Effect<Accepted | null, StateError>
   /**
    * Never fails: whatever happens is told, stored and answered for. Its beginning is not interrupted, so that what a
    * person said is in the transcript also when it is interrupted at once; it is to be run where nothing else interrupts.
@@ -160,38 +162,80 @@ export const make = Effect.gen(function* () {
   ) {
     const entry = yield* inbox.acceptWith(id, key, event, arrival, turn.id)
     if (entry === null) return null
-    const said = yield* firstRows(entry, session, turn, nothingHeard)
-    return { entry, beginning: { _tag: "Written" as const, said } }
+    return { entry, said: yield* firstRows(entry, session, turn, nothingHeard) }
   })
 
   const accept: TurnRun["accept"] = (message, session, turn) =>
     Effect.flatMap(ids.next("event"), (id) =>
-      database.write("turn.accept", arrivedRows(id, message, session, turn), "transcript")
+      database.writeAhead("turn.accept", arrivedRows(id, message, session, turn), "transcript")
     ).pipe(
+      Effect.flatMap(({ kept, value }): Effect.Effect<Accepted | null, StateError> =>
+        value === null
+          ? Effect.as(kept, null)
+          : Effect.succeed({ entry: value.entry, beginning: { _tag: "Written", said: value.said, kept } })
+      ),
       // Nobody's child is refused by no trigger, and nothing is taken back.
       Effect.catchTags({ TurnRefused: Effect.die, SessionCompacting: Effect.die, NothingToRewind: Effect.die })
     )
 
+  /** The first rows, where they are not written yet; answers what is left to do once they are kept. */
   const begin = Effect.fnUntraced(function* (task: TurnTask, turn: Turn.Turn) {
     const { beginning, entry, session } = task
     yield* Turn.warnOnKeyMismatch("dispatch", entry.key)
-    if (beginning._tag === "Resumed") return
-    const heard = beginning._tag === "Written" ? nothingHeard : yield* listener.hear(entry.event.media)
-    const said =
-      beginning._tag === "Written"
-        ? beginning.said
-        : yield* database.write("turn.begin", takenRows(entry, session, turn, heard), "transcript")
-    const at = yield* Clock.currentTimeMillis
-    yield* activity.publish({
-      _tag: "message.stored",
-      at,
-      ...placeOf(task, turn),
-      messageId: said.messageId,
-      role: "user",
-      text: said.text
-    })
-    if (heard.unheard) yield* tellUnheard(task, turn)
+    switch (beginning._tag) {
+      case "Resumed":
+        return opening(task, turn, null, nothingHeard, Effect.void)
+      case "Written":
+        return opening(task, turn, beginning.said, nothingHeard, beginning.kept)
+      case "Unwritten": {
+        const heard = yield* listener.hear(entry.event.media)
+        const said = yield* database.write("turn.begin", takenRows(entry, session, turn, heard), "transcript")
+        return opening(task, turn, said, heard, Effect.void)
+      }
+    }
   })
+
+  /**
+   * Waits until what was said is on the disk, and tells of it and of its turn, once. A turn whose first rows the disk did not
+   * take ends here: whoever handed its message over is told.
+   */
+  const opening = (
+    task: TurnTask,
+    turn: Turn.Turn,
+    said: Said | null,
+    heard: Heard,
+    kept: Effect.Effect<void, StateError>
+  ): Effect.Effect<void> => {
+    let isOpen = false
+    const open = Effect.gen(function* () {
+      isOpen = true
+      const at = yield* Clock.currentTimeMillis
+      const place = placeOf(task, turn)
+      if (said !== null)
+        yield* activity.publish({ _tag: "message.stored", at, ...place, role: "user", ...said })
+      if (heard.unheard) yield* tellUnheard(task, turn)
+      yield* activity.publish({
+        _tag: "turn.started",
+        at,
+        ...place,
+        eventId: task.entry.id,
+        parentTurnId: null,
+        platform: task.entry.event.source.platform
+      })
+    })
+    return Effect.suspend(() =>
+      isOpen
+        ? Effect.void
+        : Effect.matchEffect(kept, {
+            onFailure: (error) =>
+              Effect.zipRight(
+                Effect.logError("what a turn is to answer did not get onto the disk; the turn ends", error),
+                Effect.interrupt
+              ),
+            onSuccess: () => Effect.uninterruptible(open)
+          })
+    )
+  }
 
   /** The answer is made without what was said: the person hears of it at once. */
   const tellUnheard = (task: TurnTask, turn: Turn.Turn) =>
@@ -345,18 +389,9 @@ export const make = Effect.gen(function* () {
       )
     )
 
-  const work = Effect.fnUntraced(function* (task: TurnTask, turn: Turn.Turn) {
+  const work = Effect.fnUntraced(function* (task: TurnTask, turn: Turn.Turn, begins: Effect.Effect<void>) {
     const address = DeliveryOrigin.chat(turn.origin)
-    const place = placeOf(task, turn)
     const startedAt = yield* Clock.currentTimeMillis
-    yield* activity.publish({
-      _tag: "turn.started",
-      at: startedAt,
-      ...place,
-      eventId: task.entry.id,
-      parentTurnId: null,
-      platform: task.entry.event.source.platform
-    })
     const { abandon, speech, started } = yield* GrowingReply.make(delivery, address, turn)
     const spoken = yield* Effect.either(
       agent
@@ -366,6 +401,7 @@ export const make = Effect.gen(function* () {
           sessionKey: task.entry.key,
           takeSteer: task.takeSteer,
           speech,
+          begins,
           maxTurns: settings.agent.maxTurns,
           instructions: task.entry.event.instructions
         })
@@ -384,6 +420,7 @@ export const make = Effect.gen(function* () {
         "answered",
         yield* started
       )
+    yield* begins
     yield* Effect.logWarning("a turn failed", spoken.left)
     const { code, text } = TurnWords.ofFailure(
       spoken.left,
@@ -438,7 +475,11 @@ export const make = Effect.gen(function* () {
     run: (task) =>
       Effect.flatMap(Turn.current, (turn) =>
         persistently("the beginning of a turn", begin(task, turn)).pipe(
-          Effect.zipRight(Effect.interruptible(typing(DeliveryOrigin.chat(turn.origin))(work(task, turn)))),
+          Effect.flatMap((begins) =>
+            Effect.interruptible(typing(DeliveryOrigin.chat(turn.origin))(work(task, turn, begins))).pipe(
+              Effect.onInterrupt(() => Effect.exit(begins))
+            )
+          ),
           Effect.catchAllCause((cause) =>
             Cause.isInterruptedOnly(cause)
               ? Effect.zipRight(interrupted(task, turn), Effect.interrupt)

@@ -144,6 +144,7 @@ export const open = Effect.fnUntraced(function* (options: {
   readonly deadlines: Deadlines
 }): Effect.fn.Return<OpenAnswer, ModelError, Scope.Scope> {
   const { client, deadlines, http, limits, origin, request } = options
+  if (request.begins !== undefined) yield* request.begins
   const response = yield* deadlines.within(limits.answerMillis)(
     Effect.mapError(client.execute(http), (error) => clientFailure(origin, request, error)),
     () => Failure.certain(origin, "timeout", `no answer within ${seconds(limits.answerMillis)}`)

@@ -175,11 +175,16 @@ interface Parts {
 
 const makeDatabase = ({ checkpointer, condition, reader, writer, ...rest }: Parts) =>
   Effect.gen(function* () {
-    const { write } = yield* Writer.make({ ...writer, ...checkpointer, ...rest, lost: condition.lost })
+    const { write, writeAhead } = yield* Writer.make({ ...writer, ...checkpointer, ...rest, lost: condition.lost })
     return Database.of({
       wrong: Effect.sync(condition.wrong),
       write: (operation, step, patience = "ordinary", commit = "now") =>
         Effect.tapError(write(operation, step, patience, commit), condition.noted),
+      writeAhead: (operation, step, patience = "ordinary") =>
+        Effect.map(Effect.tapError(writeAhead(operation, step, patience), condition.noted), ({ kept, value }) => ({
+          value,
+          kept: Effect.tapError(kept, condition.noted)
+        })),
       read: makeRead(reader, condition.noted)
     })
   })
@@ -220,6 +225,9 @@ export const open = ({ file, journalMode = "wal", lingerMillis = 0, openLogSync 
  */
 export const layer = (options: Options): Layer.Layer<Database, StateUnopened> => Layer.scoped(Database, open(options))
 
+const refused = (operation: string) =>
+  Effect.fail(new StateReadOnly({ operation, detail: "it was opened to be read only" }))
+
 /** Looks into a database that is there already, and changes nothing: no migration, no checkpoint, no write. */
 export const layerReadOnly = (options: { readonly file: string }): Layer.Layer<Database, StateUnopened> =>
   Layer.scoped(
@@ -229,7 +237,8 @@ export const layerReadOnly = (options: { readonly file: string }): Layer.Layer<D
       (reader) =>
         Database.of({
           wrong: Effect.succeed(null),
-          write: (operation) => Effect.fail(new StateReadOnly({ operation, detail: "it was opened to be read only" })),
+          write: refused,
+          writeAhead: refused,
           read: makeRead(reader, () => Effect.void)
         })
     ).pipe(Effect.provide(Reactivity.layer), opening(options.file))

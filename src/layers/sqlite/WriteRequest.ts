@@ -1,7 +1,7 @@
 import { Effect, Exit } from "effect"
 import type * as Synchronous from "../../fibers/Synchronous.js"
-import type { Commit, Patience } from "../../services/state/Database.js"
-import { StateLocked } from "../../services/state/StateError.js"
+import type { Ahead, Commit, Patience } from "../../services/state/Database.js"
+import { type StateError, StateLocked } from "../../services/state/StateError.js"
 import { translated } from "./SqliteFailure.js"
 
 export type Outcome = Exit.Exit<unknown, unknown>
@@ -19,7 +19,9 @@ export class WriteRequest {
   outcome: Outcome | null = null
   /** Its caller was interrupted while it waited: it is never run. */
   withdrawn = false
-  private resume: ((outcome: Outcome) => void) | null = null
+  /** What its step came to, once that is committed. */
+  private made: Exit.Success<unknown, unknown> | null = null
+  private readonly waiting: Array<() => void> = []
 
   constructor(
     operation: string,
@@ -35,9 +37,16 @@ export class WriteRequest {
     this.deadline = askedAt + patienceMillis[patience]
   }
 
+  /** Its commit is made, and not on the disk yet. */
+  make(outcome: Outcome): void {
+    if (Exit.isFailure(outcome)) return
+    this.made = outcome
+    this.wake()
+  }
+
   settle(outcome: Outcome): void {
     this.outcome = Exit.isSuccess(outcome) ? outcome : Exit.mapError(outcome, translated(this.operation))
-    this.resume?.(this.outcome)
+    this.wake()
   }
 
   expire(now: number): void {
@@ -52,20 +61,43 @@ export class WriteRequest {
     )
   }
 
-  /** The outcome once there is one. Interrupted before that, the request is withdrawn; afterwards the outcome counts. */
-  readonly settled: Effect.Effect<unknown, unknown> = Effect.uninterruptibleMask((restore) =>
-    Effect.catchAllCause(
-      restore(
-        Effect.async<unknown, unknown>((resume) => {
-          if (this.outcome === null) this.resume = resume
-          else resume(this.outcome)
-        })
-      ),
-      (cause) => {
-        if (this.outcome !== null) return this.outcome
+  private wake(): void {
+    for (const look of this.waiting.splice(0)) look()
+  }
+
+  private when<A>(known: () => Exit.Exit<A, unknown> | null): Effect.Effect<A, unknown> {
+    return Effect.async<A, unknown>((resume) => {
+      const look = (): void => {
+        const exit = known()
+        if (exit === null) this.waiting.push(look)
+        else resume(exit)
+      }
+      look()
+    })
+  }
+
+  /** Interrupted before its commit is made, the request is withdrawn; from then on the outcome counts. */
+  private committed<A>(waiting: Effect.Effect<A, unknown>): Effect.Effect<A, unknown> {
+    return Effect.uninterruptibleMask((restore) =>
+      Effect.catchAllCause(restore(waiting), (cause) => {
+        if (this.made !== null || this.outcome !== null) return waiting
         this.withdrawn = true
         return Effect.failCause(cause)
-      }
+      })
     )
-  )
+  }
+
+  /** The outcome once it lasts. */
+  get settled(): Effect.Effect<unknown, unknown> {
+    return this.committed(this.when(() => this.outcome))
+  }
+
+  /** What it came to, as soon as that is committed. */
+  get ahead(): Effect.Effect<Ahead<unknown>, unknown> {
+    return Effect.map(this.committed(this.when(() => this.made ?? this.outcome)), (value) => ({
+      value,
+      // What the disk did not take fails for all of a commit alike.
+      kept: Effect.asVoid(this.when(() => this.outcome)) as Effect.Effect<void, StateError>
+    }))
+  }
 }

@@ -2,7 +2,7 @@ import type { SqlClient, SqlError } from "@effect/sql"
 import { Context, Effect, Exit, type ParseResult, Random, type Scope } from "effect"
 import * as Synchronous from "../../fibers/Synchronous.js"
 import * as Turn from "../../fibers/Turn.js"
-import { type Commit, type Patience, type Step, Transaction } from "../../services/state/Database.js"
+import { type Ahead, type Commit, type Patience, type Step, Transaction } from "../../services/state/Database.js"
 import { type StateError, StateUnknown } from "../../services/state/StateError.js"
 import * as EventLoop from "../node/EventLoop.js"
 import type { Loss } from "./DatabaseFile.js"
@@ -24,6 +24,8 @@ const batchSize = 512
  */
 const crowd = 16
 
+type Failure<E> = StateError | Exclude<E, SqlError.SqlError | ParseResult.ParseError>
+
 export interface Writer {
   /**
    * Waits behind everything that was asked for earlier, for room in the queue first. While another process holds the
@@ -34,7 +36,13 @@ export interface Writer {
     step: Step<A, E>,
     patience: Patience,
     commit: Commit
-  ) => Effect.Effect<A, StateError | Exclude<E, SqlError.SqlError | ParseResult.ParseError>>
+  ) => Effect.Effect<A, Failure<E>>
+  /** The same, and answers when the commit is made, before it is on the disk. */
+  readonly writeAhead: <A, E>(
+    operation: string,
+    step: Step<A, E>,
+    patience: Patience
+  ) => Effect.Effect<Ahead<A>, Failure<E>>
 }
 
 /**
@@ -95,6 +103,7 @@ export const make = (options: {
       waiting = left.concat(wanted.slice(batchSize))
       if (options.logSync === null || committed.every(([request]) => request.commit === "soft")) tell(committed, null)
       else {
+        for (const [request, outcome] of committed) request.make(outcome)
         unsynced = unsynced.concat(committed)
         sync(options.logSync)
       }
@@ -240,21 +249,36 @@ export const make = (options: {
     yield* Turn.forkWorker(Effect.forever(round))
     if (options.lingerMillis > 0) yield* Turn.forkWorker(Effect.forever(lingered))
 
-    const enqueue = (request: WriteRequest): Effect.Effect<unknown, unknown> => {
+    const enqueue = (request: WriteRequest): void => {
       if (closed)
-        return Effect.fail(new StateUnknown({ operation: request.operation, detail: "the database is closed" }))
+        return request.settle(
+          Exit.fail(new StateUnknown({ operation: request.operation, detail: "the database is closed" }))
+        )
       arrived.push(request)
       if (request.commit === "soon") waitForCompany()
       schedule()
-      return request.settled
     }
 
     const services = Context.make(Transaction, transaction.client)
 
-    const write = <A, E>(operation: string, step: Step<A, E>, patience: Patience, commitment: Commit) =>
-      // The outcome of a request is that of its own step, which the queue does not know the type of.
-      Synchronous.captured(services, step, (run) =>
-        enqueue(new WriteRequest(operation, run, clock.unsafeCurrentTimeMillis(), patience, commitment))
-      ) as Effect.Effect<A, StateError | Exclude<E, SqlError.SqlError | ParseResult.ParseError>>
-    return { write }
+    /** The outcome of a request is that of its own step, which the queue does not know the type of. */
+    const asked = <A, E, B>(
+      operation: string,
+      step: Step<A, E>,
+      patience: Patience,
+      commitment: Commit,
+      told: (request: WriteRequest) => Effect.Effect<unknown, unknown>
+    ) =>
+      Synchronous.captured(services, step, (run) => {
+        const request = new WriteRequest(operation, run, clock.unsafeCurrentTimeMillis(), patience, commitment)
+        enqueue(request)
+        return told(request)
+      }) as Effect.Effect<B, Failure<E>>
+
+    return {
+      write: <A, E>(operation: string, step: Step<A, E>, patience: Patience, commitment: Commit) =>
+        asked<A, E, A>(operation, step, patience, commitment, ({ settled }) => settled),
+      writeAhead: <A, E>(operation: string, step: Step<A, E>, patience: Patience) =>
+        asked<A, E, Ahead<A>>(operation, step, patience, "now", ({ ahead }) => ahead)
+    }
   })

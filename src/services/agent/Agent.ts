@@ -46,6 +46,8 @@ export interface AgentTask {
   /** Text that a person sent while the turn runs, to be added to a batch's last tool result; null when there is none (state-agent.md 3.11). */
   readonly takeSteer: Effect.Effect<Steer | null>
   readonly speech: Speech
+  /** Run before anything comes of the turn, and maybe again: what it is to answer is on the disk then. What is read for it is read before. */
+  readonly begins?: Effect.Effect<void>
   readonly maxTurns: number
   /** Asked instead of the configured model: what a job is pinned to. */
   readonly route?: typeof ModelRoute.Service

@@ -18,6 +18,13 @@ export type Patience = "ordinary" | "transcript" | "stamp"
  */
 export type Commit = "now" | "soon" | "soft"
 
+/** What a write has made, while the disk takes it. */
+export interface Ahead<A> {
+  readonly value: A
+  /** Succeeds once it is on the disk. Before that nobody may be told of it and nothing may come of it. */
+  readonly kept: Effect.Effect<void, StateError>
+}
+
 export class Database extends Context.Tag("hermes/state/Database")<
   Database,
   {
@@ -35,6 +42,15 @@ export class Database extends Context.Tag("hermes/state/Database")<
       patience?: Patience,
       commit?: Commit
     ) => Effect.Effect<A, StateError | Exclude<E, SqlError.SqlError | ParseResult.ParseError>>
+    /**
+     * As `write`, for whoever has something to prepare meanwhile: succeeds when the commit is made and can be read, before it
+     * is on the disk. Once it is made, an interruption takes nothing back.
+     */
+    readonly writeAhead: <A, E = never>(
+      operation: string,
+      step: Step<A, E>,
+      patience?: Patience
+    ) => Effect.Effect<Ahead<A>, StateError | Exclude<E, SqlError.SqlError | ParseResult.ParseError>>
     /** Runs statements on the read-only connection: what is committed, beside any writer. */
     readonly read: <A, E = never>(
       operation: string,

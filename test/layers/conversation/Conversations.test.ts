@@ -4,7 +4,7 @@ import { Deferred, Effect, Fiber, FiberId, Layer, Option } from "effect"
 import * as CronMarker from "../../../src/fibers/CronMarker.js"
 import type { ModelRequest } from "../../../src/services/agent/ModelRoute.js"
 import { Database, Transaction } from "../../../src/services/state/Database.js"
-import { StateCorrupt, StateDiskFull, type StateError } from "../../../src/services/state/StateError.js"
+import { StateCorrupt, StateDiskFull } from "../../../src/services/state/StateError.js"
 import * as Notice from "../../../src/services/delivery/Notice.js"
 import { Explain } from "../../../src/services/delivery/Explain.js"
 import { Drain } from "../../../src/services/operation/Drain.js"
@@ -12,6 +12,7 @@ import { Activity } from "../../../src/services/operation/Activity.js"
 import { Conversations } from "../../../src/services/conversation/Conversations.js"
 import { Pairing } from "../../../src/services/conversation/Pairing.js"
 import { Settings } from "../../../src/services/operation/Settings.js"
+import * as WriteDoor from "../support/writeDoor.js"
 import * as Testing from "../../../src/testing/index.js"
 import { event, key } from "../../contract/sources.js"
 import { scaled } from "../../scale.js"
@@ -81,17 +82,10 @@ const gated = Effect.gen(function* () {
 })
 
 /** The database in memory behind a door of the test's. */
-const guarded = (
-  door: <A, E>(operation: string, write: Effect.Effect<A, E | StateError>) => Effect.Effect<A, E | StateError>
-) =>
+const guarded = (door: WriteDoor.Door) =>
   Layer.effect(
     Database,
-    Effect.map(Database, (real) =>
-      Database.of({
-        ...real,
-        write: (operation, step, patience) => door(operation, real.write(operation, step, patience))
-      })
-    )
+    Effect.map(Database, (real) => WriteDoor.behind(real, door))
   ).pipe(Layer.provide(Testing.SqliteInMemory))
 
 describe("a conversation", () => {
@@ -980,16 +974,14 @@ describe("a restart", () => {
           const dying = Layer.effect(
             Database,
             Effect.map(Database, (database) =>
-              Database.of({
-                ...database,
-                write: (operation, step, patience) =>
-                  operation !== "turn.accept"
-                    ? database.write(operation, step, patience)
-                    : (when === "before" ? Effect.void : database.write(operation, step, patience)).pipe(
-                        Effect.zipRight(Deferred.succeed(reached, undefined)),
-                        Effect.zipRight(Effect.never)
-                      )
-              })
+              WriteDoor.behind(database, (operation, write) =>
+                operation !== "turn.accept"
+                  ? write
+                  : (when === "before" ? Effect.void : write).pipe(
+                      Effect.zipRight(Deferred.succeed(reached, undefined)),
+                      Effect.zipRight(Effect.never)
+                    )
+              )
             )
           ).pipe(Layer.provide(real))
           const message = { text: "one", messageId: "1" }

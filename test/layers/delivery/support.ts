@@ -30,6 +30,7 @@ import { Activity } from "../../../src/services/operation/Activity.js"
 import { Ids } from "../../../src/services/operation/Ids.js"
 import { Database } from "../../../src/services/state/Database.js"
 import { StateUnknown } from "../../../src/services/state/StateError.js"
+import * as WriteDoor from "../support/writeDoor.js"
 
 export const knownSecret = "the-secret-that-settings-hold"
 
@@ -160,16 +161,13 @@ export const life = (
     const commits: Array<string> = []
     const fenced = Layer.succeed(
       Database,
-      Database.of({
-        wrong: database.wrong,
-        read: database.read,
-        write: (operation, step, patience) =>
-          Effect.flatMap(Ref.get(dead), (gone): ReturnType<typeof database.write<any, any>> =>
-            gone
-              ? Effect.fail(new StateUnknown({ operation, detail: "the process is gone" }))
-              : Effect.tap(database.write(operation, step, patience), () => Effect.sync(() => commits.push(operation)))
-          )
-      })
+      WriteDoor.behind(database, (operation, write) =>
+        Effect.flatMap(Ref.get(dead), (gone) =>
+          gone
+            ? Effect.fail(new StateUnknown({ operation, detail: "the process is gone" }))
+            : Effect.tap(write, () => Effect.sync(() => commits.push(operation)))
+        )
+      )
     )
     const scope = yield* Scope.fork(yield* Effect.scope, ExecutionStrategy.sequential)
     const adapters = Layer.effectDiscard(
