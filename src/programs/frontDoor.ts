@@ -1,5 +1,4 @@
 /** What stands of a gateway before the rest is loaded: its home, which is now its own, the database, the port, and its address. */
-import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Layer } from "effect"
 import * as AmbientEnvironment from "../fibers/AmbientEnvironment.js"
@@ -8,6 +7,7 @@ import * as Listening from "../layers/http/Listening.js"
 import * as ConfigFile from "../layers/node/ConfigFile.js"
 import * as HomeDirectory from "../layers/node/Home.js"
 import * as LogFile from "../layers/node/LogFile.js"
+import * as OutgoingHttp from "../layers/node/OutgoingHttp.js"
 import * as Presence from "../layers/operation/Presence.js"
 import * as GatewayAddress from "../layers/sqlite/GatewayAddress.js"
 import * as GatewayLease from "../layers/sqlite/GatewayLease.js"
@@ -40,7 +40,7 @@ const machine = (options: Options) =>
     Layer.provideMerge(ConfigFile.layer),
     Layer.provideMerge(HomeDirectory.layer(options.home)),
     Layer.provideMerge(AmbientEnvironment.layer(options.environment)),
-    Layer.provideMerge(Layer.mergeAll(NodeHttpServer.layerContext, FetchHttpClient.layer))
+    Layer.provideMerge(Layer.mergeAll(NodeHttpServer.layerContext, OutgoingHttp.layer))
   )
 
 /** Built, it answers `/health` with `starting` and lets every other request wait for `HttpServer.answering`. */

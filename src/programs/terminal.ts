@@ -1,5 +1,4 @@
 /** The agent at a terminal: the gateway's when one owns the home, else a gateway's inside in this process. */
-import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import { Effect, Layer, Logger } from "effect"
 import * as Redactor from "../layers/delivery/Redactor.js"
@@ -8,6 +7,7 @@ import * as ConfigFile from "../layers/node/ConfigFile.js"
 import * as HomeDirectory from "../layers/node/Home.js"
 import * as Ids from "../layers/node/Ids.js"
 import * as LogFile from "../layers/node/LogFile.js"
+import * as OutgoingHttp from "../layers/node/OutgoingHttp.js"
 import * as DirectDesk from "../layers/operation/DirectDesk.js"
 import * as Readiness from "../layers/operation/Readiness.js"
 import * as TurnLog from "../layers/operation/TurnLog.js"
@@ -40,7 +40,7 @@ const machine = Layer.unwrapEffect(
       Layer.provideMerge(Redactor.layer),
       Layer.provideMerge(ConfigFile.layer),
       Layer.provideMerge(HomeDirectory.layer(home)),
-      Layer.provideMerge(Layer.merge(NodeContext.layer, FetchHttpClient.layer))
+      Layer.provideMerge(Layer.merge(NodeContext.layer, OutgoingHttp.layer))
     )
   )
 )

@@ -87,7 +87,11 @@ export interface TurnRun {
    * said, in one commit or not at all. It can be run when that is made; whoever handed the message over is told when it is
    * `kept`. Null when the event is there already; then nothing begins.
    */
-  readonly accept: (message: InboxMessage, session: Session, turn: Turn.Turn) => Effect.Effect<Accepted | null, StateError>
+  readonly accept: (
+    message: InboxMessage,
+    session: Session,
+    turn: Turn.Turn
+  ) => Effect.Effect<Accepted | null, StateError>
   /**
    * Never fails: whatever happens is told, stored and answered for. Its beginning is not interrupted, so that what a
    * person said is in the transcript also when it is interrupted at once; it is to be run where nothing else interrupts.
@@ -211,8 +215,7 @@ export const make = Effect.gen(function* () {
       isOpen = true
       const at = yield* Clock.currentTimeMillis
       const place = placeOf(task, turn)
-      if (said !== null)
-        yield* activity.publish({ _tag: "message.stored", at, ...place, role: "user", ...said })
+      if (said !== null) yield* activity.publish({ _tag: "message.stored", at, ...place, role: "user", ...said })
       if (heard.unheard) yield* tellUnheard(task, turn)
       yield* activity.publish({
         _tag: "turn.started",

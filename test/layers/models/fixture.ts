@@ -1,4 +1,4 @@
-import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import * as OutgoingHttp from "../../../src/layers/node/OutgoingHttp.js"
 import { Chunk, Effect, Layer, Redacted, Ref, Stream } from "effect"
 import * as Deadlines from "../../../src/fibers/Deadlines.js"
 import * as ChatCompletions from "../../../src/layers/models/chatCompletions/Backend.js"
@@ -18,7 +18,7 @@ export const secret = "sk-test-secret-0123456789"
 
 /** Ids that count, the real HTTP client, and a scope for what watches its waits. */
 export const edges = Layer.mergeAll(
-  FetchHttpClient.layer,
+  OutgoingHttp.layer,
   Layer.scope,
   Layer.effect(
     Ids,

@@ -1,5 +1,5 @@
 /** A home with logins in it, and what a process of its own would have of it. */
-import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import * as OutgoingHttp from "../../../../src/layers/node/OutgoingHttp.js"
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { Effect, Layer, Redacted } from "effect"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -35,7 +35,7 @@ export const machineOf = (directory: string) =>
     Layer.succeed(Home, placed(directory)),
     Layer.succeed(Settings, Testing.settings(directory, {})),
     NodeFileSystem.layer,
-    FetchHttpClient.layer,
+    OutgoingHttp.layer,
     Ids.layer
   )
 
