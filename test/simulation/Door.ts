@@ -75,6 +75,7 @@ export class Door {
         return Database.of({
           wrong: database.wrong,
           read: (operation, query) => guarded(operation, database.read(operation, query)),
+          glance: (operation, query) => guarded(operation, database.glance(operation, query)),
           write: (operation, step, patience, commit) =>
             cuttable(operation, database.write(operation, step, patience, commit)),
           writeAhead: (operation, step, patience) =>

@@ -175,6 +175,9 @@ interface Parts {
 
 const makeDatabase = ({ checkpointer, condition, reader, writer, ...rest }: Parts) =>
   Effect.gen(function* () {
+    const looking = DirectClient.make(writer.client, writer.connection, (sql) =>
+      writer.connection.onlyLooks(sql) ? null : "a statement that only looks would have written"
+    )
     const { write, writeAhead } = yield* Writer.make({ ...writer, ...checkpointer, ...rest, lost: condition.lost })
     return Database.of({
       wrong: Effect.sync(condition.wrong),
@@ -185,7 +188,8 @@ const makeDatabase = ({ checkpointer, condition, reader, writer, ...rest }: Part
           value,
           kept: Effect.tapError(kept, condition.noted)
         })),
-      read: makeRead(reader, condition.noted)
+      read: makeRead(reader, condition.noted),
+      glance: makeRead(looking, condition.noted)
     })
   })
 
@@ -234,13 +238,10 @@ export const layerReadOnly = (options: { readonly file: string }): Layer.Layer<D
     Database,
     Effect.map(
       Effect.tap(openReader(options.file), (reader) => Migrations.refuseNewer(options.file, reader)),
-      (reader) =>
-        Database.of({
-          wrong: Effect.succeed(null),
-          write: refused,
-          writeAhead: refused,
-          read: makeRead(reader, () => Effect.void)
-        })
+      (reader) => {
+        const read = makeRead(reader, () => Effect.void)
+        return Database.of({ wrong: Effect.succeed(null), write: refused, writeAhead: refused, read, glance: read })
+      }
     ).pipe(Effect.provide(Reactivity.layer), opening(options.file))
   )
 

@@ -16,8 +16,8 @@ const scrubbed = (params: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
     ? params
     : params.map((param) => (typeof param === "string" ? param.toWellFormed() : param))
 
-/** Why no statement may be run now; null when it may. */
-export type Refused = () => string | null
+/** Why a statement may not be run now; null when it may. */
+export type Refused = (sql: string) => string | null
 
 type Run<X> = (sql: string, params: ReadonlyArray<unknown>) => Effect.Effect<X, SqlError.SqlError>
 
@@ -83,9 +83,9 @@ class DirectStatement<A>
   }
 
   private run<X>(run: Run<X>): Effect.Effect<X, SqlError.SqlError> {
-    const refusal = this.refused()
-    if (refusal !== null) return Effect.dieMessage(refusal)
     const [sql, params] = this.compile()
+    const refusal = this.refused(sql)
+    if (refusal !== null) return Effect.dieMessage(refusal)
     return run(sql, scrubbed(params))
   }
 }

@@ -98,7 +98,7 @@ const make = Effect.gen(function* () {
     })
 
   const resolve = Effect.fnUntraced(function* (key: SessionKey, source: Source) {
-    const routed = yield* database.read("session.resolve", (sql) => rows.routed(sql, key))
+    const routed = yield* database.glance("session.resolve", (sql) => rows.routed(sql, key))
     return routed !== null && routed.endedAt === null
       ? routed
       : yield* database.write("session.resolve", resolveInStep(key, source), "transcript")
@@ -169,7 +169,7 @@ const make = Effect.gen(function* () {
     )
   )
 
-  const get = Effect.fn("SessionStore.get")((id: string) => database.read("session.get", (sql) => rows.byId(sql, id)))
+  const get = Effect.fn("SessionStore.get")((id: string) => database.glance("session.get", (sql) => rows.byId(sql, id)))
 
   const list = Effect.fn("SessionStore.list")((options: Parameters<(typeof SessionStore.Service)["list"]>[0]) =>
     database.read("session.list", (sql) => {

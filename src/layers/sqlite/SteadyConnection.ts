@@ -26,6 +26,8 @@ export interface SteadyConnection extends SqlConnection.Connection {
   readonly runNow: (sql: string) => SqlError.SqlError | null
   /** How many statements that may change something were run through this connection by now. */
   readonly writes: () => number
+  /** Does it change nothing? */
+  readonly onlyLooks: (sql: string) => boolean
 }
 
 /** A statement, and the names of what its rows have; null where it answers none. */
@@ -127,6 +129,14 @@ const connect = (db: Sqlite.Database): SteadyConnection => {
       ),
     executeStream: () => Stream.dieMessage("a database that answers at once has nothing to stream"),
     writes: () => writes,
+    onlyLooks: (sql) => {
+      try {
+        return prepare(sql).statement.readonly
+      } catch {
+        // Nor does what cannot be prepared; why is told where it is run.
+        return true
+      }
+    },
     runNow: (sql) => {
       try {
         prepare(sql).statement.run()

@@ -214,7 +214,7 @@ const make = Effect.gen(function* () {
         Effect.map(personsOf(sql, sessionId, 1), (persons) => persons.length > 0)
       ),
     load: (sessionId: SessionId) =>
-      database.read("transcript.load", (sql) => {
+      database.glance("transcript.load", (sql) => {
         const from = (id: number) => decodeLive(sql.unsafe(liveFrom, [sessionId, sessionId, id]))
         const kept = (known: Remembered | null, revision: number, found: ReadonlyArray<typeof Row.Type>) => {
           const fresh = found.map(storedOf)

@@ -15,7 +15,7 @@ import type { Outcome, WriteRequest } from "./WriteRequest.js"
 const batchNanos = { least: 4_000_000n, most: 20_000_000n }
 
 /** How long one look at the names of the files counts. */
-const lookNanos = 1_000_000n
+const lookNanos = 5_000_000n
 
 /** How long one look at the log's index counts, as long as no page is read again through it. */
 const indexNanos = 20_000_000n

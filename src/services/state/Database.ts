@@ -25,6 +25,12 @@ export interface Ahead<A> {
   readonly kept: Effect.Effect<void, StateError>
 }
 
+/** Runs statements that only look. */
+export type Read = <A, E = never>(
+  operation: string,
+  query: (sql: SqlClient.SqlClient) => Effect.Effect<A, E | SqlError.SqlError | ParseResult.ParseError>
+) => Effect.Effect<A, StateError | Exclude<E, SqlError.SqlError | ParseResult.ParseError>>
+
 export class Database extends Context.Tag("hermes/state/Database")<
   Database,
   {
@@ -52,9 +58,11 @@ export class Database extends Context.Tag("hermes/state/Database")<
       patience?: Patience
     ) => Effect.Effect<Ahead<A>, StateError | Exclude<E, SqlError.SqlError | ParseResult.ParseError>>
     /** Runs statements on the read-only connection: what is committed, beside any writer. */
-    readonly read: <A, E = never>(
-      operation: string,
-      query: (sql: SqlClient.SqlClient) => Effect.Effect<A, E | SqlError.SqlError | ParseResult.ParseError>
-    ) => Effect.Effect<A, StateError | Exclude<E, SqlError.SqlError | ParseResult.ParseError>>
+    readonly read: Read
+    /**
+     * As `read`, through the connection that writes, which has in memory what it wrote last; the other reads it anew after
+     * each commit. For the few statements of every turn. A statement that would write is a defect.
+     */
+    readonly glance: Read
   }
 >() {}
