@@ -29,7 +29,6 @@ import { Toolbox, type ToolResult } from "../../services/agent/Toolbox.js"
 import { isBlank } from "../../services/delivery/Visible.js"
 import { Activity } from "../../services/operation/Activity.js"
 import { Compaction, type CompactionTrigger } from "../../services/session/Compaction.js"
-import * as CompactionPlan from "../../services/session/CompactionPlan.js"
 import { Spending } from "../../services/agent/Spending.js"
 import { type Spent, Usage } from "../../services/agent/Usage.js"
 import type { SessionId } from "../../services/session/Session.js"
@@ -115,7 +114,7 @@ const make = Effect.gen(function* () {
 
   /** What was said before this turn. Where it cannot be read nothing is begun (gateway.md 3.6). */
   const begun = (sessionId: SessionId) =>
-    transcript.load(sessionId).pipe(
+    transcript.live(sessionId).pipe(
       Effect.catchTags({
         StateCorrupt: ({ detail }) => new HistoryUnreadable({ detail }),
         StateRowUnreadable: ({ detail }) => new HistoryUnreadable({ detail })
@@ -157,13 +156,16 @@ const make = Effect.gen(function* () {
           })
         : Effect.void
 
-    const rows: Array<StoredMessage> = [...History.turnLast(yield* begun(sessionId), turn.id)]
+    const before = History.turnLast(yield* begun(sessionId), turn.id, task.since)
+    const rows: Array<StoredMessage> = [...before.rows]
+    /** What a model reads of each. */
+    const read: Array<StoredMessage["own"]> = [...before.read]
     let pinned = false
     let usage = noUsage
     let modelCalls = 0
     let compactions = 0
-    let tokens = TokenCount.ofText(systemPrompt) + CompactionPlan.tokensOfRows(rows)
-    let acted = rows.some((row) => row.message._tag === "tool" && row.turnId === turn.id)
+    let tokens = TokenCount.ofText(systemPrompt) + before.tokens
+    let acted = rows.slice(before.first).some((row) => row.message._tag === "tool")
     let spokenBy: string | null = null
     /** Did the last call that failed do so in the middle of its answer? */
     let brokeOff = false
@@ -173,6 +175,7 @@ const make = Effect.gen(function* () {
         const id = ids[index] ?? 0
         const row = storedMessage({ id, position: id, at, turnId: turn.id, message })
         rows.push(row)
+        read.push(row.own)
         tokens += row.tokens
       }
     }
@@ -191,8 +194,10 @@ const make = Effect.gen(function* () {
           contextWindow: yield* model.contextWindow
         })
         if (outcome._tag !== "Compacted") return false
-        rows.splice(0, rows.length, ...History.turnLast(yield* transcript.load(sessionId), turn.id))
-        tokens = TokenCount.ofText(systemPrompt) + CompactionPlan.tokensOfRows(rows)
+        const left = History.turnLast(yield* transcript.live(sessionId), turn.id, task.since)
+        rows.splice(0, rows.length, ...left.rows)
+        read.splice(0, read.length, ...left.read)
+        tokens = TokenCount.ofText(systemPrompt) + left.tokens
         return true
       })
 
@@ -230,7 +235,7 @@ const make = Effect.gen(function* () {
 
     const request = (extra: ReadonlyArray<Message>, withTools: boolean): ModelRequest => ({
       systemPrompt,
-      messages: History.forModel([...rows.map((row) => row.own), ...extra]),
+      messages: History.forModel([...read, ...extra]),
       tools: withTools ? tools : [],
       sessionKey: place.sessionKey,
       ...(task.begins === undefined ? {} : { begins }),
@@ -274,7 +279,10 @@ const make = Effect.gen(function* () {
           }
         }
         // A request leaves when the turn has begun; a model that needs none is heard then.
-        return Effect.zipLeft(model.speak(ask, (part) => Effect.zipRight(begins, hear(part))), begins).pipe(
+        return Effect.zipLeft(
+          model.speak(ask, (part) => Effect.zipRight(begins, hear(part))),
+          begins
+        ).pipe(
           Effect.tapError(() => Effect.sync(() => (brokeOff = spoken.shown || spoken.toolCalls.length > 0))),
           Effect.onInterrupt(() =>
             spoken.text === ""

@@ -40,6 +40,14 @@ interface Said {
   readonly text: string
 }
 
+/** A turn whose first rows are written. */
+interface Begun {
+  /** What was said; null of a turn that is resumed. */
+  readonly said: Said | null
+  /** What is left to do once they are on the disk. */
+  readonly begins: Effect.Effect<void>
+}
+
 /** What a turn says in the end. */
 interface LastWords {
   readonly text: string
@@ -182,19 +190,21 @@ export const make = Effect.gen(function* () {
       Effect.catchTags({ TurnRefused: Effect.die, SessionCompacting: Effect.die, NothingToRewind: Effect.die })
     )
 
-  /** The first rows, where they are not written yet; answers what is left to do once they are kept. */
+  /** The first rows, where they are not written yet. */
   const begin = Effect.fnUntraced(function* (task: TurnTask, turn: Turn.Turn) {
     const { beginning, entry, session } = task
     yield* Turn.warnOnKeyMismatch("dispatch", entry.key)
     switch (beginning._tag) {
       case "Resumed":
-        return opening(task, turn, null, nothingHeard, Effect.void)
-      case "Written":
-        return opening(task, turn, beginning.said, nothingHeard, beginning.kept)
+        return { begins: opening(task, turn, null, nothingHeard, Effect.void), said: null }
+      case "Written": {
+        const { kept, said } = beginning
+        return { begins: opening(task, turn, said, nothingHeard, kept), said }
+      }
       case "Unwritten": {
         const heard = yield* listener.hear(entry.event.media)
         const said = yield* database.write("turn.begin", takenRows(entry, session, turn, heard), "transcript")
-        return opening(task, turn, said, heard, Effect.void)
+        return { begins: opening(task, turn, said, heard, Effect.void), said }
       }
     }
   })
@@ -392,7 +402,7 @@ export const make = Effect.gen(function* () {
       )
     )
 
-  const work = Effect.fnUntraced(function* (task: TurnTask, turn: Turn.Turn, begins: Effect.Effect<void>) {
+  const work = Effect.fnUntraced(function* (task: TurnTask, turn: Turn.Turn, { begins, said }: Begun) {
     const address = DeliveryOrigin.chat(turn.origin)
     const startedAt = yield* Clock.currentTimeMillis
     const { abandon, speech, started } = yield* GrowingReply.make(delivery, address, turn)
@@ -405,6 +415,7 @@ export const make = Effect.gen(function* () {
           takeSteer: task.takeSteer,
           speech,
           begins,
+          ...(said === null ? {} : { since: said.messageId }),
           maxTurns: settings.agent.maxTurns,
           instructions: task.entry.event.instructions
         })
@@ -478,9 +489,9 @@ export const make = Effect.gen(function* () {
     run: (task) =>
       Effect.flatMap(Turn.current, (turn) =>
         persistently("the beginning of a turn", begin(task, turn)).pipe(
-          Effect.flatMap((begins) =>
-            Effect.interruptible(typing(DeliveryOrigin.chat(turn.origin))(work(task, turn, begins))).pipe(
-              Effect.onInterrupt(() => Effect.exit(begins))
+          Effect.flatMap((begun) =>
+            Effect.interruptible(typing(DeliveryOrigin.chat(turn.origin))(work(task, turn, begun))).pipe(
+              Effect.onInterrupt(() => Effect.exit(begun.begins))
             )
           ),
           Effect.catchAllCause((cause) =>

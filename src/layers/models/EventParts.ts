@@ -86,7 +86,7 @@ export const parts = <Event>(options: {
   readonly limits: ModelLimits
 }): Stream.Stream<ModelPart, ModelError> =>
   Stream.unwrapScoped(
-    Effect.map(Stream.toPull(options.events), (source) => {
+    Effect.map(Effect.zipRight(options.request.begins ?? Effect.void, Stream.toPull(options.events)), (source) => {
       const { limits, origin, reader, request } = options
       let heard = false
       let advancedAt: number | null = null

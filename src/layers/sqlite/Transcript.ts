@@ -2,6 +2,8 @@ import type { SqlClient } from "@effect/sql"
 import { Clock, Effect, Layer, type ParseResult, Schema } from "effect"
 import type { SessionId } from "../../services/session/Session.js"
 import {
+  type LiveRows,
+  liveRows,
   type Message,
   NothingToRewind,
   Picture,
@@ -89,18 +91,18 @@ const storedOf = (row: typeof Row.Type): StoredMessage =>
 const decode = Rows.whole(Row)
 const decodeLive = Rows.whole(Schema.extend(Row, Schema.Struct({ revision: Schema.Number })))
 
+const nothing = liveRows([])
+
 /**
  * Rows come in the order of their ids; a summary stands where the rows were that it is about. What came later than those
  * that are in their places comes behind them, as long as none of it is a summary.
  */
-const inPlace = (
-  placed: ReadonlyArray<StoredMessage>,
-  fresh: ReadonlyArray<StoredMessage>
-): ReadonlyArray<StoredMessage> => {
-  const rows = placed.concat(fresh)
-  return fresh.some((row) => row.position !== row.id)
-    ? rows.sort((a, b) => a.position - b.position || a.id - b.id)
-    : rows
+const withFresh = (placed: LiveRows, fresh: ReadonlyArray<StoredMessage>): LiveRows => {
+  const rows = placed.rows.concat(fresh)
+  if (fresh.some((row) => row.position !== row.id))
+    return liveRows(rows.sort((a, b) => a.position - b.position || a.id - b.id))
+  const added = liveRows(fresh)
+  return { rows, read: placed.read.concat(added.read), tokens: placed.tokens + added.tokens }
 }
 
 const columns = `id, coalesce(position, id) AS position, at, turn_id AS turnId, role, text, reasoning, tool_calls AS toolCalls, tool_call_id AS toolCallId,
@@ -182,6 +184,26 @@ const personsOf = (sql: SqlClient.SqlClient, sessionId: string, limit: number) =
 const make = Effect.gen(function* () {
   const database = yield* Database
   const memory = makeTranscriptMemory()
+
+  const live = (sessionId: SessionId) =>
+    database.glance("transcript.load", (sql) => {
+      const from = (id: number) => decodeLive(sql.unsafe(liveFrom, [sessionId, sessionId, id]))
+      const kept = (known: Remembered | null, revision: number, found: ReadonlyArray<typeof Row.Type>): LiveRows => {
+        const fresh = found.map(storedOf)
+        const all = withFresh(known ?? nothing, fresh)
+        memory.keep(sessionId, revision, all, known, fresh)
+        return all
+      }
+      const anew = Effect.map(from(0), (found) => kept(null, found[0]?.revision ?? 0, found))
+      const known = memory.get(sessionId)
+      if (known === null) return anew
+      return Effect.flatMap(from(known.lastId), ([newest, ...fresh]) =>
+        newest?.id === known.lastId && newest.revision === known.revision
+          ? Effect.succeed(kept(known, known.revision, fresh))
+          : anew
+      )
+    })
+
   return Transcript.of({
     append: Effect.fnUntraced(function* (sessionId, turnId, messages) {
       const stored: Array<number> = []
@@ -213,24 +235,8 @@ const make = Effect.gen(function* () {
       database.read("transcript.rewindable", (sql) =>
         Effect.map(personsOf(sql, sessionId, 1), (persons) => persons.length > 0)
       ),
-    load: (sessionId: SessionId) =>
-      database.glance("transcript.load", (sql) => {
-        const from = (id: number) => decodeLive(sql.unsafe(liveFrom, [sessionId, sessionId, id]))
-        const kept = (known: Remembered | null, revision: number, found: ReadonlyArray<typeof Row.Type>) => {
-          const fresh = found.map(storedOf)
-          const rows = inPlace(known?.rows ?? [], fresh)
-          memory.keep(sessionId, revision, rows, known, fresh)
-          return rows
-        }
-        const anew = Effect.map(from(0), (found) => kept(null, found[0]?.revision ?? 0, found))
-        const known = memory.get(sessionId)
-        if (known === null) return anew
-        return Effect.flatMap(from(known.lastId), ([newest, ...fresh]) =>
-          newest?.id === known.lastId && newest.revision === known.revision
-            ? Effect.succeed(kept(known, known.revision, fresh))
-            : anew
-        )
-      }),
+    load: (sessionId) => Effect.map(live(sessionId), ({ rows }) => rows),
+    live,
     page: Effect.fn("Transcript.page")(
       (
         sessionId: SessionId,

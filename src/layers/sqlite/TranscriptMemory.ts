@@ -4,7 +4,7 @@
  * them tells: no id is given twice. Without it each turn of a long conversation decodes all of it again, which costs more
  * than the rest of the turn.
  */
-import type { StoredMessage } from "../../services/session/Transcript.js"
+import type { LiveRows, StoredMessage } from "../../services/session/Transcript.js"
 
 /**
  * Rows of all sessions together, and their text in UTF-16 units: some forty megabytes at most. Where the conversations
@@ -13,8 +13,7 @@ import type { StoredMessage } from "../../services/session/Transcript.js"
 const mostRows = 100_000
 const mostText = 8_000_000
 
-export interface Remembered {
-  readonly rows: ReadonlyArray<StoredMessage>
+export interface Remembered extends LiveRows {
   /** The greatest: a summary's is greater than those of rows that stand after it. */
   readonly lastId: number
   /** Of the session's transcript, when its rows were read. */
@@ -30,10 +29,10 @@ const lengthOf = ({ message }: StoredMessage): number =>
       )
     : message.text.length
 
-/** `rows` are those of `known` and the fresh ones, in whatever order. */
+/** `live` are those of `known` and the fresh ones, in whatever order. */
 const remembered = (
   revision: number,
-  rows: ReadonlyArray<StoredMessage>,
+  live: LiveRows,
   known: Remembered | null,
   fresh: ReadonlyArray<StoredMessage>
 ): Remembered => {
@@ -43,16 +42,16 @@ const remembered = (
     lastId = Math.max(lastId, row.id)
     text += lengthOf(row)
   }
-  return { rows, lastId, revision, text }
+  return { ...live, lastId, revision, text }
 }
 
 export interface TranscriptMemory {
   readonly get: (sessionId: string) => Remembered | null
-  /** `rows`: all that are live, `fresh` those of them that `known` has not. Forgets what was kept longest ago where there is too much. */
+  /** `live`: all that are, `fresh` those of them that `known` has not. Forgets what was kept longest ago where there is too much. */
   readonly keep: (
     sessionId: string,
     revision: number,
-    rows: ReadonlyArray<StoredMessage>,
+    live: LiveRows,
     known?: Remembered | null,
     fresh?: ReadonlyArray<StoredMessage>
   ) => void
@@ -73,10 +72,10 @@ export const makeTranscriptMemory = (): TranscriptMemory => {
 
   return {
     get: (sessionId) => sessions.get(sessionId) ?? null,
-    keep: (sessionId, revision, rows, known = null, fresh = rows) => {
+    keep: (sessionId, revision, live, known = null, fresh = live.rows) => {
       forget(sessionId)
-      if (rows.length === 0) return
-      const entry = remembered(revision, rows, known, fresh)
+      if (live.rows.length === 0) return
+      const entry = remembered(revision, live, known, fresh)
       if (entry.rows.length > mostRows || entry.text > mostText) return
       sessions.set(sessionId, entry)
       rowsHeld += entry.rows.length

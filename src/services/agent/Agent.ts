@@ -48,6 +48,8 @@ export interface AgentTask {
   readonly speech: Speech
   /** Run before anything comes of the turn, and maybe again: what it is to answer is on the disk then. What is read for it is read before. */
   readonly begins?: Effect.Effect<void>
+  /** The place of the turn's first row in its transcript; absent where it is not known. */
+  readonly since?: number
   readonly maxTurns: number
   /** Asked instead of the configured model: what a job is pinned to. */
   readonly route?: typeof ModelRoute.Service

@@ -4,7 +4,14 @@
  */
 import * as Nesting from "../operation/Nesting.js"
 import * as SummaryText from "../session/SummaryText.js"
-import type { Message, StoredMessage, Summary, ToolCallPart } from "../session/Transcript.js"
+import {
+  type LiveRows,
+  liveRows,
+  type Message,
+  type StoredMessage,
+  type Summary,
+  type ToolCallPart
+} from "../session/Transcript.js"
 
 type AssistantMessage = Extract<Message, { readonly _tag: "assistant" }>
 type ToolMessage = Extract<Message, { readonly _tag: "tool" }>
@@ -28,20 +35,35 @@ const mergeUsers = (first: Message, second: Message): Message | null =>
       }
     : null
 
+/** The rows of a transcript with those of one turn at their end, from `first` on. */
+export interface TurnLast extends LiveRows {
+  readonly first: number
+}
+
 /**
  * The rows of a transcript with those of one turn last: what a job or another chat left here while the turn runs is
- * something that was said before, not what the turn is to answer. The same array where nothing has to move.
+ * something that was said before, not what the turn is to answer. The same rows where nothing has to move. `since`: no row
+ * before this place is the turn's.
  */
-export const turnLast = (rows: ReadonlyArray<StoredMessage>, turnId: string): ReadonlyArray<StoredMessage> => {
-  let first = rows.length
+export const turnLast = (live: LiveRows, turnId: string, since = 0): TurnLast => {
+  const { rows } = live
+  let begin = rows.length
   let own = 0
   for (let index = rows.length - 1; index >= 0; index--) {
-    if (rows[index]?.turnId !== turnId) continue
-    first = index
+    const row = rows[index]
+    if (row === undefined || row.position < since) break
+    if (row.turnId !== turnId) continue
+    begin = index
     own += 1
   }
-  if (first + own === rows.length) return rows
-  return [...rows.filter((row) => row.turnId !== turnId), ...rows.filter((row) => row.turnId === turnId)]
+  const first = rows.length - own
+  if (begin === first) return { ...live, first }
+  const moved = [
+    ...rows.slice(0, begin),
+    ...rows.slice(begin).filter((row) => row.turnId !== turnId),
+    ...rows.slice(begin).filter((row) => row.turnId === turnId)
+  ]
+  return { ...liveRows(moved), first }
 }
 
 /**

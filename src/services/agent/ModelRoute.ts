@@ -20,7 +20,10 @@ export interface ModelRequest {
   readonly sessionKey: string
   /** Absent: as the model is set. Anthropic is not told: thinking there wants its own blocks back, which no transcript of ours has. */
   readonly effort?: ReasoningEffort
-  /** Run before anything of it leaves, and maybe again: what it is about is on the disk then. Absent: it is there already. */
+  /**
+   * Run by a backend before anything of it leaves the process, and maybe again: what it is about is on the disk then. Absent:
+   * it is there already.
+   */
   readonly begins?: Effect.Effect<void>
   /** The pictures of its messages that this model is shown, by their path; put in where the backend is chosen. */
   readonly pictures?: ReadonlyMap<string, Shown>

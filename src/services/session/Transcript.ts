@@ -73,6 +73,21 @@ export const storedMessage = ({
   tokens: TokenCount.ofMessage(message)
 })
 
+/** The live rows of a conversation in order, with what each of its turns asks of them all. */
+export interface LiveRows {
+  readonly rows: ReadonlyArray<StoredMessage>
+  /** What a model reads of each. */
+  readonly read: ReadonlyArray<StoredMessage["own"]>
+  /** What they cost a model together, about. */
+  readonly tokens: number
+}
+
+export const liveRows = (rows: ReadonlyArray<StoredMessage>): LiveRows => ({
+  rows,
+  read: rows.map(({ own }) => own),
+  tokens: rows.reduce((sum, { tokens }) => sum + tokens, 0)
+})
+
 /** A compaction is writing a summary of this conversation; what would take rows away has to wait. */
 export class SessionCompacting extends Schema.TaggedError<SessionCompacting>()("SessionCompacting", {
   sessionId: Schema.String
@@ -116,6 +131,8 @@ export class Transcript extends Context.Tag("hermes/session/Transcript")<
     readonly canRewind: (sessionId: SessionId) => Effect.Effect<boolean, StateError>
     /** The live rows in order. */
     readonly load: (sessionId: SessionId) => Effect.Effect<ReadonlyArray<StoredMessage>, StateError>
+    /** The same, with what is kept beside them. */
+    readonly live: (sessionId: SessionId) => Effect.Effect<LiveRows, StateError>
     /** Rows for people, newest last: the last `limit` before `beforeId`, or the first `limit` after `afterId`. */
     readonly page: (
       sessionId: SessionId,

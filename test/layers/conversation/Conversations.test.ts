@@ -4,7 +4,7 @@ import { Deferred, Effect, Fiber, FiberId, Layer, Option } from "effect"
 import * as CronMarker from "../../../src/fibers/CronMarker.js"
 import type { ModelRequest } from "../../../src/services/agent/ModelRoute.js"
 import { Database, Transaction } from "../../../src/services/state/Database.js"
-import { StateCorrupt, StateDiskFull } from "../../../src/services/state/StateError.js"
+import { StateCorrupt, StateDiskFull, StateUnknown } from "../../../src/services/state/StateError.js"
 import * as Notice from "../../../src/services/delivery/Notice.js"
 import { Explain } from "../../../src/services/delivery/Explain.js"
 import { Drain } from "../../../src/services/operation/Drain.js"
@@ -205,7 +205,8 @@ describe("a conversation", () => {
             arrival: { asyncDelivery: true, marker: CronMarker.unset, unattended: null, workingDirectory: null }
           })
         )
-      // The second comes before the conversation has heard of the first, the third as soon as the first is stored.
+      // The second comes before the conversation has heard of the first, the third as soon as the first is stored; one that
+      // is heard of after the pause waits for its turn too.
       yield* Effect.all([Effect.zipRight(arrives("one"), arrives("three")), arrives("two")], {
         concurrency: "unbounded"
       })
@@ -220,7 +221,7 @@ describe("a conversation", () => {
         "SELECT event ->> 'text' AS text FROM inbound_events WHERE event ->> 'text' NOT LIKE '/%' ORDER BY sequence"
       )
       expect(answered.map(lastUser)).toEqual(stored.map(({ text }) => text))
-    }).pipe(Effect.provide(Testing.gateway({ model: echo })))
+    }).pipe(Effect.provide(Testing.gateway({ model: echo, settings: { conversation: { busyMode: "queue" } } })))
   )
 
   it.scopedLive("queues in order when told to, and says so once", () =>
@@ -854,6 +855,61 @@ describe("the first commit of a turn", () => {
         }).pipe(Effect.provide(Testing.gateway({ model: gate.model, database })))
       })
   )
+
+  for (const isKept of [true, false])
+    it.scopedLive(
+      `comes to nothing, not even a word to a listener, before the disk has it, and ${isKept ? "goes on then" : "to nothing at all where that does not take it"}`,
+      () =>
+        Effect.gen(function* () {
+          const [prepared, taken] = [yield* Deferred.make<void>(), yield* Deferred.make<void, StateUnknown>()]
+          const told: Array<string> = []
+          const database = Layer.effect(
+            Database,
+            Effect.map(Database, (real) =>
+              Database.of({
+                ...real,
+                writeAhead: (operation, step, patience) =>
+                  Effect.map(real.writeAhead(operation, step, patience), (made) => ({
+                    ...made,
+                    kept: Deferred.await(taken)
+                  }))
+              })
+            )
+          ).pipe(Layer.provide(Testing.SqliteInMemory))
+          const model = (request: ModelRequest) =>
+            Testing.effect(
+              Effect.as(Deferred.succeed(prepared, undefined), Testing.say(`you said: ${lastUser(request)}`))
+            )
+          yield* Effect.gen(function* () {
+            const feed = yield* (yield* Activity).watch(() => true)
+            yield* Effect.forkScoped(
+              Effect.forever(Effect.map(feed.take, (events) => told.push(...events.map(({ _tag }) => _tag))))
+            )
+            const handed = yield* Effect.fork(Effect.either(say("hello")))
+            yield* Deferred.await(prepared)
+            yield* Effect.sleep("50 millis")
+            expect([yield* Fiber.poll(handed), yield* texts, told]).toEqual([Option.none(), [], []])
+            if (isKept) {
+              yield* Deferred.succeed(taken, undefined)
+              expect(yield* Fiber.join(handed)).toMatchObject({ right: { _tag: "Accepted" } })
+              yield* heard("you said: hello")
+              expect(told.slice(0, 2)).toEqual(["message.stored", "turn.started"])
+              return
+            }
+            yield* Deferred.fail(
+              taken,
+              new StateUnknown({ operation: "turn.accept", detail: "the disk did not take it" })
+            )
+            expect(yield* Fiber.join(handed)).toMatchObject({ left: { _tag: "StateUnknown" } })
+            const idle = Effect.map(
+              Effect.flatMap(Conversations, ({ views }) => views),
+              (all) => all.every(({ phase }) => phase === "idle")
+            )
+            yield* Effect.repeat(Effect.zipLeft(idle, Effect.sleep("20 millis")), { until: (is) => is })
+            expect([yield* texts, told.filter((tag) => tag !== "turn.ended")]).toEqual([[], []])
+          }).pipe(Effect.provide(Testing.gateway({ model, database })))
+        })
+    )
 
   it.scopedLive(
     "is all or nothing: what could not be stored is not acknowledged, begins nothing and takes no place",

@@ -1,13 +1,14 @@
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Deferred, Effect, Fiber, Layer } from "effect"
 import { rolldown } from "rolldown"
 import * as Backend from "../../../src/layers/models/Backend.js"
 import { standard } from "../../../src/layers/models/Limits.js"
 import * as Cooldowns from "../../../src/layers/models/Cooldowns.js"
 import * as AccessTokens from "../../../src/layers/models/oauth/AccessTokens.js"
 import * as Route from "../../../src/layers/models/Route.js"
-import { ModelRoute } from "../../../src/services/agent/ModelRoute.js"
+import * as EventLoop from "../../../src/layers/node/EventLoop.js"
+import { type ModelRequest, ModelRoute } from "../../../src/services/agent/ModelRoute.js"
 import { type ModelBackend, Settings } from "../../../src/services/operation/Settings.js"
 import * as Server from "../../../src/testing/ModelServer.js"
 import * as Testing from "../../../src/testing/Settings.js"
@@ -20,10 +21,14 @@ const settings = (model: ModelBackend, fallbacks: ReadonlyArray<ModelBackend> = 
 
 const none = { baseUrl: null, apiKey: null }
 
-const asked = (model: ModelBackend, fallbacks: ReadonlyArray<ModelBackend> = []) =>
+const asked = (
+  model: ModelBackend,
+  fallbacks: ReadonlyArray<ModelBackend> = [],
+  also: Pick<ModelRequest, "begins"> = {}
+) =>
   Effect.gen(function* () {
     const route = yield* ModelRoute
-    return { route, parts: yield* collect(route, ask("hello")) }
+    return { route, parts: yield* collect(route, { ...ask("hello"), ...also }) }
   }).pipe(Effect.provide(Route.layer.pipe(Layer.provide([needs, Layer.succeed(Settings, settings(model, fallbacks))]))))
 
 describe("the backend of the settings", () => {
@@ -74,6 +79,26 @@ describe("the backend of the settings", () => {
         assert.deepStrictEqual(finishOf(parts)?.backend, { provider, model: "m" })
         assert.deepStrictEqual(route.primary, { provider, model: "m" })
         assert.strictEqual(route.contextWindow, 128_000)
+      }
+    })
+  )
+
+  it.scoped("nothing of a request leaves before what it is about is on the disk", () =>
+    Effect.gen(function* () {
+      const server = yield* Server.make(() => Server.says("heard"))
+      for (const provider of ["anthropic", "openai", "openai-compatible"] as const) {
+        const before = (yield* server.requests).length
+        const [waits, kept] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+        const begins = Effect.zipRight(Deferred.succeed(waits, undefined), Deferred.await(kept))
+        const asking = yield* Effect.fork(
+          Effect.exit(asked(backendOf(server.baseUrl, { provider, model: "m" }), [], { begins }))
+        )
+        yield* Deferred.await(waits)
+        for (let turn = 0; turn < 20; turn++) yield* EventLoop.turn
+        assert.strictEqual((yield* server.requests).length, before)
+        yield* Deferred.succeed(kept, undefined)
+        yield* Fiber.join(asking)
+        assert.strictEqual((yield* server.requests).length, before + 1)
       }
     })
   )

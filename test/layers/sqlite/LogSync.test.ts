@@ -48,6 +48,14 @@ const put = (key: string, commit?: Commit) =>
     )
   )
 
+const ahead = (key: string) =>
+  Effect.flatMap(Database, (db) =>
+    db.writeAhead(
+      "test",
+      Effect.flatMap(Transaction, (sql) => Effect.as(sql`INSERT INTO meta (key, value) VALUES (${key}, '')`, key))
+    )
+  )
+
 /** What another process sees in the file. */
 const seen = (file: string): ReadonlyArray<unknown> => {
   const db = new Sqlite(file, { readonly: true })
@@ -102,6 +110,40 @@ describe("a commit and the disk", () => {
           assert.strictEqual(disk.underWay.length, 0)
         })
       )
+  )
+
+  it.scoped("who writes ahead can go on when it is committed, and hears when it is on the disk", () =>
+    onADisk((disk, file) =>
+      Effect.gen(function* () {
+        const { kept, value } = yield* ahead("1")
+        assert.deepStrictEqual([seen(file), value, disk.begun], [["1"], "1", 1])
+        const [first, second] = [yield* Effect.fork(kept), yield* Effect.fork(kept)]
+        assert.deepStrictEqual([yield* isTold(first), yield* isTold(second)], [false, false])
+        disk.arrive()
+        yield* Fiber.join(Fiber.zip(first, second))
+        yield* kept
+
+        const lost = yield* ahead("2")
+        disk.arrive(new Error("no disk"))
+        assert.instanceOf(yield* Effect.flip(lost.kept), StateUnknown)
+        assert.instanceOf(yield* Effect.flip(ahead("3")), StateUnknown)
+        assert.deepStrictEqual(seen(file), ["1", "2"])
+      })
+    )
+  )
+
+  it.scoped("what is committed is not taken back by an interruption: who asked goes when it is known to last", () =>
+    onADisk((disk, file) =>
+      Effect.gen(function* () {
+        const writing = yield* Effect.fork(put("1"))
+        yield* turns
+        assert.deepStrictEqual(seen(file), ["1"])
+        const interrupted = yield* Effect.fork(Fiber.interrupt(writing))
+        assert.isFalse(yield* isTold(interrupted))
+        disk.arrive()
+        assert.isTrue(yield* isTold(interrupted))
+      })
+    )
   )
 
   it.scoped("a soft one is told at once, but not where another of its commit is to be on the disk", () =>

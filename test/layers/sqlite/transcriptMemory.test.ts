@@ -14,8 +14,9 @@ import { SessionId } from "../../../src/services/session/Session.js"
 import { SessionArchive as Archive } from "../../../src/services/session/SessionArchive.js"
 import { SessionStore as Sessions } from "../../../src/services/session/SessionStore.js"
 import {
+  type LiveRows,
+  liveRows,
   type Message,
-  type StoredMessage,
   Transcript as Transcripts,
   storedMessage
 } from "../../../src/services/session/Transcript.js"
@@ -30,7 +31,11 @@ const layer = Layer.provideMerge(
 
 const user = (text: string): Message => ({ _tag: "user", text, platformMessageId: null })
 
-const texts = (rows: ReadonlyArray<StoredMessage>) => rows.map((row) => row.message.text)
+/** The texts of the rows, which what is kept beside them is true of. */
+const asKept = (live: LiveRows) => {
+  expect(live).toEqual(liveRows(live.rows))
+  return live.rows.map((row) => row.message.text)
+}
 
 const setActive = (id: number, active: 0 | 1) =>
   Effect.flatMap(Transaction, (sql) => sql`UPDATE messages SET active = ${active} WHERE id = ${id}`)
@@ -48,7 +53,7 @@ describe("what a transcript remembers of its rows", () => {
       )
       const append = (...some: ReadonlyArray<string>) =>
         database.write("test.append", transcript.append(session.id, null, some.map(user)))
-      const loaded = Effect.map(transcript.load(session.id), texts)
+      const loaded = Effect.map(transcript.live(session.id), asKept)
 
       expect(yield* loaded).toEqual([])
       const [first = 0, second = 0] = yield* append("one", "two")
@@ -88,7 +93,7 @@ describe("what a transcript remembers of its rows", () => {
       })
       const append = (...some: ReadonlyArray<string>) =>
         database.write("test.append", transcript.append(id, null, some.map(user)))
-      const loaded = Effect.map(transcript.load(id), texts)
+      const loaded = Effect.map(transcript.live(id), asKept)
       const changed = (by: typeof Database.Service, statement: string) =>
         by.write(
           "test.change",
@@ -135,9 +140,8 @@ describe("what a transcript remembers of its rows", () => {
 
   it("holds some forty megabytes and forgets what was kept longest ago", () => {
     const memory = makeTranscriptMemory()
-    const rows = (text: string): ReadonlyArray<StoredMessage> => [
-      storedMessage({ id: 1, position: 1, at: 0, turnId: null, message: user(text) })
-    ]
+    const rows = (text: string) =>
+      liveRows([storedMessage({ id: 1, position: 1, at: 0, turnId: null, message: user(text) })])
     memory.keep("a", 0, rows("x".repeat(3_600_000)))
     memory.keep("b", 0, rows("x".repeat(3_600_000)))
     memory.keep("a", 0, rows("x".repeat(3_600_001)))
@@ -149,8 +153,10 @@ describe("what a transcript remembers of its rows", () => {
 
   it("holds two hundred conversations that go on at once", () => {
     const memory = makeTranscriptMemory()
-    const rows = Array.from({ length: 400 }, (_, index) =>
-      storedMessage({ id: index + 1, position: index + 1, at: 0, turnId: null, message: user("what was said") })
+    const rows = liveRows(
+      Array.from({ length: 400 }, (_, index) =>
+        storedMessage({ id: index + 1, position: index + 1, at: 0, turnId: null, message: user("what was said") })
+      )
     )
     const names = Array.from({ length: 200 }, (_, index) => `session ${index}`)
     for (const name of names) memory.keep(name, 0, rows)

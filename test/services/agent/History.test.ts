@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
 import { argumentsState, forModel, turnLast, unanswered } from "../../../src/services/agent/History.js"
 import * as AnswerNotes from "../../../src/services/delivery/AnswerNotes.js"
-import { type Message, type StoredMessage, storedMessage } from "../../../src/services/session/Transcript.js"
+import { liveRows, type Message, type StoredMessage, storedMessage } from "../../../src/services/session/Transcript.js"
 
 const user = (text: string): Message => ({ _tag: "user", text, platformMessageId: null })
 const assistant = (text: string, calls: ReadonlyArray<string> = []): Message => ({
@@ -41,8 +41,12 @@ describe("the rows of a turn", () => {
         )
       )
     fc.assert(
-      fc.property(rows, (all) => {
-        const ordered = turnLast(all, "t")
+      fc.property(rows, fc.boolean(), (all, isKnown) => {
+        const start = all.findIndex(({ turnId }) => turnId === "t")
+        const since = isKnown && start !== -1 ? start + 1 : undefined
+        const { first, read, rows: ordered } = turnLast(liveRows(all), "t", since)
+        expect(first).toBe(all.filter(({ turnId }) => turnId !== "t").length)
+        expect(read).toEqual(ordered.map(({ own }) => own))
         const ids = (some: ReadonlyArray<StoredMessage>) => some.map(({ id }) => id)
         expect(ids(ordered)).toEqual([
           ...ids(all.filter(({ turnId }) => turnId !== "t")),
