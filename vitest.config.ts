@@ -28,7 +28,7 @@ const long = full
       "test/e2e/kill/{processes,reply}.test.ts",
       "test/e2e/badInput/{home,shutdown}.test.ts",
       "test/layers/conversation/LongTurn.test.ts",
-      "test/programs/{doctor,hermes,setup}.test.ts"
+      "test/programs/{database,doctor,hermes,setup}.test.ts"
     ]
 
 export default defineConfig({
