@@ -12,9 +12,10 @@ import type { StateError } from "../../services/state/StateError.js"
 const typingDelayMillis = 1_000
 const typingInterval = "2 seconds"
 
-/** Shows that somebody writes for as long as an effect runs. */
+/** Shows that somebody writes for as long as an effect runs, once `begins` has run; where there is no address, only that is done. */
 export type Typing = (
-  address: DeliveryOrigin.Address | null
+  address: DeliveryOrigin.Address | null,
+  begins: Effect.Effect<void>
 ) => <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 /** A worker shows it, which begins only where an answer takes its time: most need none. */
@@ -24,22 +25,20 @@ export const makeTyping = (
   Effect.zipWith(Deadlines.make, Turn.workerRunner(), (deadlines, runner) => {
     const show = (address: DeliveryOrigin.Address): Effect.Effect<never> =>
       delivery.typing(address).pipe(Effect.zipRight(Effect.sleep(typingInterval)), Effect.forever)
-    return (address) => (self) =>
-      address === null
-        ? self
-        : Effect.suspend(() => {
-            let shown: Turn.TurnFiber<never> | null = null
-            const cancel = deadlines.after(typingDelayMillis, () => {
-              shown = runner.fork(show(address))
-            })
-            return Effect.ensuring(
-              self,
-              Effect.suspend(() => {
-                cancel()
-                return shown === null ? Effect.void : Turn.interruptSoon(shown)
-              })
-            )
+    return (address, begins) => (self) =>
+      Effect.suspend(() => {
+        let shown: Turn.TurnFiber<void> | null = null
+        const cancel = deadlines.after(typingDelayMillis, () => {
+          shown = runner.fork(address === null ? begins : Effect.zipRight(begins, show(address)))
+        })
+        return Effect.ensuring(
+          self,
+          Effect.suspend(() => {
+            cancel()
+            return shown === null ? Effect.void : Turn.interruptSoon(shown)
           })
+        )
+      })
   })
 
 export interface GrowingReply {

@@ -44,8 +44,10 @@ interface Said {
 interface Begun {
   /** What was said; null of a turn that is resumed. */
   readonly said: Said | null
-  /** What is left to do once they are on the disk. */
+  /** Waits until they are on the disk, and tells of the turn; whoever comes through later waits for nothing. */
   readonly begins: Effect.Effect<void>
+  /** The disk did not take them: nothing may come of the turn. */
+  readonly refused: () => boolean
 }
 
 /** What a turn says in the end. */
@@ -196,22 +198,20 @@ export const make = Effect.gen(function* () {
     yield* Turn.warnOnKeyMismatch("dispatch", entry.key)
     switch (beginning._tag) {
       case "Resumed":
-        return { begins: opening(task, turn, null, nothingHeard, Effect.void), said: null }
-      case "Written": {
-        const { kept, said } = beginning
-        return { begins: opening(task, turn, said, nothingHeard, kept), said }
-      }
+        return opening(task, turn, null, nothingHeard, Effect.void)
+      case "Written":
+        return opening(task, turn, beginning.said, nothingHeard, beginning.kept)
       case "Unwritten": {
         const heard = yield* listener.hear(entry.event.media)
         const said = yield* database.write("turn.begin", takenRows(entry, session, turn, heard), "transcript")
-        return { begins: opening(task, turn, said, heard, Effect.void), said }
+        return opening(task, turn, said, heard, Effect.void)
       }
     }
   })
 
   /**
-   * Waits until what was said is on the disk, and tells of it and of its turn, once. A turn whose first rows the disk did not
-   * take ends here: whoever handed its message over is told.
+   * The door behind which a turn is seen: what was said is told of, and the turn, once and when it is on the disk. A turn
+   * whose first rows the disk did not take ends at it: whoever handed its message over is told.
    */
   const opening = (
     task: TurnTask,
@@ -219,9 +219,11 @@ export const make = Effect.gen(function* () {
     said: Said | null,
     heard: Heard,
     kept: Effect.Effect<void, StateError>
-  ): Effect.Effect<void> => {
+  ): Begun => {
     let isOpen = false
+    let isRefused = false
     const open = Effect.gen(function* () {
+      if (isOpen) return
       isOpen = true
       const at = yield* Clock.currentTimeMillis
       const place = placeOf(task, turn)
@@ -236,18 +238,24 @@ export const make = Effect.gen(function* () {
         platform: task.entry.event.source.platform
       })
     })
-    return Effect.suspend(() =>
-      isOpen
-        ? Effect.void
-        : Effect.matchEffect(kept, {
-            onFailure: (error) =>
-              Effect.zipRight(
-                Effect.logError("what a turn is to answer did not get onto the disk; the turn ends", error),
-                Effect.interrupt
-              ),
-            onSuccess: () => Effect.uninterruptible(open)
-          })
-    )
+    const refuse = (error: StateError) =>
+      Effect.suspend(() => {
+        if (isRefused) return Effect.interrupt
+        isRefused = true
+        return Effect.zipRight(
+          Effect.logError("what a turn is to answer did not get onto the disk; the turn ends", error),
+          Effect.interrupt
+        )
+      })
+    return {
+      said,
+      begins: Effect.suspend(() =>
+        isOpen
+          ? Effect.void
+          : Effect.matchEffect(kept, { onFailure: refuse, onSuccess: () => Effect.uninterruptible(open) })
+      ),
+      refused: () => isRefused
+    }
   }
 
   /** The answer is made without what was said: the person hears of it at once. */
@@ -487,19 +495,21 @@ export const make = Effect.gen(function* () {
     accept,
     abandon: (entry, session, turn) => interrupted({ entry, session, interruptCause: Effect.succeed("stop") }, turn),
     run: (task) =>
-      Effect.flatMap(Turn.current, (turn) =>
-        persistently("the beginning of a turn", begin(task, turn)).pipe(
-          Effect.flatMap((begun) =>
-            Effect.interruptible(typing(DeliveryOrigin.chat(turn.origin))(work(task, turn, begun))).pipe(
-              Effect.onInterrupt(() => Effect.exit(begun.begins))
+      Effect.flatMap(Turn.current, (turn) => {
+        const settle = (cause: Cause.Cause<{ readonly message: string }>) =>
+          Cause.isInterruptedOnly(cause)
+            ? Effect.zipRight(interrupted(task, turn), Effect.interrupt)
+            : broken(task, turn, cause)
+        return Effect.matchCauseEffect(persistently("the beginning of a turn", begin(task, turn)), {
+          onFailure: settle,
+          onSuccess: (begun) => {
+            const shown = typing(DeliveryOrigin.chat(turn.origin), begun.begins)
+            return Effect.interruptible(shown(work(task, turn, begun))).pipe(
+              Effect.onError(() => Effect.exit(begun.begins)),
+              Effect.catchAllCause((cause) => (begun.refused() ? Effect.void : settle(cause)))
             )
-          ),
-          Effect.catchAllCause((cause) =>
-            Cause.isInterruptedOnly(cause)
-              ? Effect.zipRight(interrupted(task, turn), Effect.interrupt)
-              : broken(task, turn, cause)
-          )
-        )
-      )
+          }
+        })
+      })
   } satisfies TurnRun
 })

@@ -4,7 +4,7 @@ import * as HttpClient from "@effect/platform/HttpClient"
 import { Effect } from "effect"
 
 /**
- * No redirect is followed, so that a key and a conversation never reach another host than the configured one; and nothing
+ * No redirect is followed, which `OutgoingHttp` never does and `fetch` is told not to, so that a key and a conversation never reach another host than the configured one; and nothing
  * of our traces is sent along.
  */
 export const guarded = (client: HttpClient.HttpClient): HttpClient.HttpClient =>

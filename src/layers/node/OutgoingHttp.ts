@@ -1,25 +1,31 @@
 /**
- * Requests to others, through Node's own client: with `fetch`, whose bodies are web streams, a short exchange costs a
- * millisecond more, which is a fifth of a turn (bench/).
+ * Requests to others, through the engine that is behind Node's `fetch` (undici) and without the web streams around it:
+ * they cost a millisecond of a short exchange, which is a fifth of a turn (bench/).
+ *
+ * Its package is loaded when the first request is made: a start does without it.
  */
-import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import * as HttpClient from "@effect/platform/HttpClient"
-import { RequestError } from "@effect/platform/HttpClientError"
-import { Effect, Layer } from "effect"
+import type { HttpClientError } from "@effect/platform/HttpClientError"
+import type { HttpClientRequest } from "@effect/platform/HttpClientRequest"
+import { Effect, Layer, Scope } from "effect"
+import * as Shared from "../../fibers/Shared.js"
 
-/** So long is a connection kept for the next request: most servers close theirs after five seconds, without a word. */
-const idleMillis = 4_000
+const load = Effect.promise(() => import("@effect/platform-node/NodeHttpClient"))
 
-const connections = NodeHttpClient.makeAgentLayer({ keepAlive: true, timeout: idleMillis })
-
-/** Follows no redirect. What Node does not call a request, and would throw at, fails as `InvalidUrl`. */
-export const layer: Layer.Layer<HttpClient.HttpClient> = Layer.effect(
+/** Follows no redirect. Connections are kept for the next request, and closed with the scope. */
+export const layer: Layer.Layer<HttpClient.HttpClient> = Layer.scoped(
   HttpClient.HttpClient,
-  Effect.map(HttpClient.HttpClient, (client) =>
-    HttpClient.transform(client, (sent, request) =>
-      /^https?:\/\//i.test(request.url)
-        ? sent
-        : Effect.fail(new RequestError({ request, reason: "InvalidUrl", description: "neither http nor https" }))
+  Effect.gen(function* () {
+    const scope = yield* Effect.scope
+    const client = yield* Shared.cached(
+      Effect.flatMap(load, ({ makeDispatcher, makeUndici }) =>
+        Effect.map(Scope.extend(makeDispatcher, scope), makeUndici)
+      )
     )
-  )
-).pipe(Layer.provide(NodeHttpClient.layerWithoutAgent), Layer.provide(connections))
+    return HttpClient.makeWith(
+      (request: Effect.Effect<HttpClientRequest, HttpClientError>) =>
+        Effect.flatMap(client, ({ execute }) => Effect.flatMap(request, execute)),
+      Effect.succeed
+    )
+  })
+)

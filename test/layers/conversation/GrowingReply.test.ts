@@ -10,7 +10,8 @@ const here = address({ platform: "chat", chatId: "1" })
 const chat = Effect.gen(function* () {
   let times = 0
   const typing = yield* GrowingReply.makeTyping({ typing: () => Effect.sync(() => void (times += 1)) })
-  return { during: typing(here), nowhere: typing(null), times: () => times }
+  const begins = yield* Effect.makeLatch(true)
+  return { during: typing(here, begins.await), nowhere: typing(null, begins.await), begins, times: () => times }
 })
 
 describe("a sign that somebody writes", () => {
@@ -38,6 +39,19 @@ describe("a sign that somebody writes", () => {
       expect(yield* Fiber.join(answer)).toBe("hello")
       yield* TestClock.adjust("1 minute")
       expect(times()).toBe(3)
+    })
+  )
+
+  it.scoped("is not given before its turn may be seen", () =>
+    Effect.gen(function* () {
+      const { begins, during, times } = yield* chat
+      yield* begins.close
+      yield* Effect.fork(during(Effect.never))
+      yield* TestClock.adjust("10 seconds")
+      expect(times()).toBe(0)
+      yield* begins.open
+      yield* TestClock.adjust("1 millis")
+      expect(times()).toBe(1)
     })
   )
 

@@ -9,8 +9,8 @@ import { listen, type Listening } from "./stream.js"
 
 /** Lists change in bursts. */
 const soonMillis = 250
-/** What got no answer is asked for again after this, if the gateway is there. */
-const againMillis = 1_000
+/** What got no answer is asked for again after the first of these, if the gateway is there; at most after the last. */
+const againMillis = { first: 1_000, last: 60_000 }
 
 const newId = (): string =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("")
@@ -58,6 +58,9 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
   let listTimer: ReturnType<typeof setTimeout> | undefined
   let helperTimer: ReturnType<typeof setTimeout> | undefined
   let againTimer: ReturnType<typeof setTimeout> | undefined
+  let againAfter = againMillis.first
+  /** The conversation that was shown last while it was open. */
+  let lastOpen: gateway.Session | null = null
 
   const leave = (problem: string | null): void => {
     listening?.stop()
@@ -78,10 +81,13 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
   }
 
   const checkSoon = (): void => {
-    againTimer ??= setTimeout(() => {
+    if (againTimer !== undefined) return
+    againTimer = setTimeout(() => {
       againTimer = undefined
-      listening?.check()
-    }, againMillis)
+      // A tab that nobody looks at looks when it is looked at.
+      if (!document.hidden) listening?.check()
+    }, againAfter)
+    againAfter = Math.min(2 * againAfter, againMillis.last)
   }
 
   /** As `attempt`, for what nobody asked for: without an answer it is done again when the gateway is there. */
@@ -94,11 +100,18 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
       })
     )
 
+  const noteOpen = (): void => {
+    const here = currentSession(state())
+    if (here?.endedAt === null) lastOpen = here
+  }
+
   const loadSessions = async (): Promise<void> => {
     clearTimeout(listTimer)
     listTimer = undefined
     const sessions = await quietly(gateway.sessions)
-    if (sessions !== null) dispatch({ type: "sessions", sessions })
+    if (sessions === null) return
+    dispatch({ type: "sessions", sessions })
+    noteOpen()
   }
 
   const loadSessionsSoon = (): void => {
@@ -142,6 +155,7 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
 
   const show = async (id: string | null, step: boolean): Promise<void> => {
     dispatch({ type: "opened", id })
+    noteOpen()
     place.show(id, step)
     if (id !== null) await Promise.all([loadRows(id, null), markRead(id)])
   }
@@ -194,11 +208,11 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
     }
   }
 
-  /** Where the shown conversation goes on, if it has moved since it was last looked at; nobody was there to be told. */
-  const movedFrom = (before: gateway.Session | null): string | null => {
-    const now = currentSession(state())
-    if (before === null || before.endedAt !== null || now?.id !== before.id || now.endedAt === null) return null
-    return before.key === null ? null : (sessionOfKey(state(), before.key)?.id ?? null)
+  /** Where the shown conversation goes on, if it moved while nobody was there to be told. */
+  const movedTo = (): string | null => {
+    const here = currentSession(state())
+    if (here === null || here.endedAt === null || here.key === null || lastOpen?.id !== here.id) return null
+    return sessionOfKey(state(), here.key)?.id ?? null
   }
 
   /** Fetches whatever may have been missed, and sends what could not be sent. */
@@ -208,7 +222,6 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
       .map((turn) => turn.turnId)
     const approvals = openApprovals()
     const clarifications = openClarifications()
-    const before = currentSession(state())
     const health = await quietly(() => gateway.health())
     if (health === null) return
     dispatch({ type: "health", health })
@@ -218,7 +231,7 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
     // Whoever has begun to talk meanwhile stays where they are.
     const isBegun = state().asides.some(({ sessionId }) => sessionId === "")
     const here = state().current ?? (isBegun ? null : first)
-    const next = movedFrom(before)
+    const next = movedTo()
     await show(next ?? here, next !== null)
     const running = health.conversations.flatMap(({ sessionKey, turnId, startedAt }) =>
       turnId === null ? [] : [{ sessionKey, turnId, startedAt: Date.parse(startedAt ?? "") || Date.now() }]
@@ -226,6 +239,7 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
     dispatch({ type: "running", running, known })
     dispatch({ type: "access", access: "in" })
     for (const aside of state().asides) if (aside.kind === "said" && aside.state === "unsent") await deliver(aside.id)
+    if (againTimer === undefined) againAfter = againMillis.first
   }
 
   const onEvent = (event: gateway.Event): void => {

@@ -1,4 +1,4 @@
-import * as OutgoingHttp from "../../../../src/layers/node/OutgoingHttp.js"
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Duration, Effect, Redacted } from "effect"
 import * as DeviceLogin from "../../../../src/layers/models/oauth/DeviceLogin.js"
@@ -7,7 +7,7 @@ import * as Logins from "../../../../src/layers/models/oauth/Logins.js"
 import { home, loginOf, storeOf, write } from "./fixture.js"
 import * as OAuthServer from "./OAuthServer.js"
 
-const begun = (login: OAuthLogin) => Effect.provide(DeviceLogin.begin(login), OutgoingHttp.layer)
+const begun = (login: OAuthLogin) => Effect.provide(DeviceLogin.begin(login), FetchHttpClient.layer)
 
 describe("a login from another device", () => {
   it.scopedLive("shows a code, waits for the person, and gets tokens", () =>
@@ -165,7 +165,7 @@ describe("the end of a login", () => {
           write(directory, { login: of, issued, expiresAt: null })
           const [gone] = yield* Effect.provide(Logins.remove({ login: "portal", label: null }), storeOf(directory))
           if (gone === undefined) return yield* Effect.dieMessage("nobody was logged in")
-          const told = yield* Effect.provide(Logins.ended(login, gone), OutgoingHttp.layer)
+          const told = yield* Effect.provide(Logins.ended(login, gone), FetchHttpClient.layer)
           return [told, server.isGood(issued.access)]
         })
       assert.deepStrictEqual(yield* ended(login), [true, false])
