@@ -856,6 +856,16 @@ describe("the first commit of a turn", () => {
       })
   )
 
+  it.scopedLive("is told of soon, also where its turn waits for what it asks", () =>
+    Effect.gen(function* () {
+      const feed = yield* (yield* Activity).watch(({ _tag }) => _tag === "message.stored" || _tag === "turn.started")
+      yield* say("hello")
+      const told = yield* Effect.timeout(feed.take, "10 seconds")
+      expect(told.map(({ _tag }) => _tag)).toEqual(["message.stored", "turn.started"])
+      expect(yield* texts).toEqual([])
+    }).pipe(Effect.provide(Testing.gateway({ model: () => Testing.effect(Effect.never) })))
+  )
+
   for (const isKept of [true, false])
     it.scopedLive(
       `comes to nothing, not even a word to a listener, before the disk has it, and ${isKept ? "goes on then" : "to nothing at all where that does not take it"}`,
