@@ -65,6 +65,11 @@ const minutesOfWork = (count: number) =>
     { discard: true }
   )
 
+/** Its silence is counted from then on. */
+const asked = Effect.flatMap(Testing.ScriptedModel, ({ requests }) =>
+  Effect.repeat(Effect.zipRight(inTime, requests), { until: (all) => all.length > 0, times: 2_000 })
+)
+
 const runs = Effect.map(rows("SELECT at, kind, state FROM occurrences ORDER BY id"), (all) =>
   all.map(({ at, kind, state }) => `${Math.floor(Number(at) / minute)} ${String(kind)} ${String(state)}`)
 )
@@ -271,6 +276,7 @@ describe("a run in which nothing happens", () => {
   it.scoped("is not ended while words come, however long it takes", () =>
     Effect.gen(function* () {
       yield* rare
+      yield* asked
       yield* minutesOfWork(8)
       expect(yield* runs).toEqual(["0 manual ok"])
       expect((yield* texts).join("\n")).toContain("one two three four")

@@ -179,6 +179,7 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
       .createSession()
       .then((session) => {
         dispatch({ type: "begun", session })
+        noteOpen()
         if (state().current === session.id) place.show(session.id, true)
         return session
       })
