@@ -40,8 +40,8 @@ interface Said {
   readonly text: string
 }
 
-/** A turn whose first rows are written. */
-interface Begun {
+/** The door at which a turn whose first rows are written waits until it may be seen. */
+interface Door {
   /** What was said; null of a turn that is resumed. */
   readonly said: Said | null
   /** Waits until they are on the disk, and tells of the turn; whoever comes through later waits for nothing. */
@@ -219,7 +219,7 @@ export const make = Effect.gen(function* () {
     said: Said | null,
     heard: Heard,
     kept: Effect.Effect<void, StateError>
-  ): Begun => {
+  ): Door => {
     let isOpen = false
     let isRefused = false
     const open = Effect.gen(function* () {
@@ -410,7 +410,7 @@ export const make = Effect.gen(function* () {
       )
     )
 
-  const work = Effect.fnUntraced(function* (task: TurnTask, turn: Turn.Turn, { begins, said }: Begun) {
+  const work = Effect.fnUntraced(function* (task: TurnTask, turn: Turn.Turn, { begins, said }: Door) {
     const address = DeliveryOrigin.chat(turn.origin)
     const startedAt = yield* Clock.currentTimeMillis
     const { abandon, speech, started } = yield* GrowingReply.make(delivery, address, turn)
@@ -502,11 +502,11 @@ export const make = Effect.gen(function* () {
             : broken(task, turn, cause)
         return Effect.matchCauseEffect(persistently("the beginning of a turn", begin(task, turn)), {
           onFailure: settle,
-          onSuccess: (begun) => {
-            const shown = typing(DeliveryOrigin.chat(turn.origin), begun.begins)
-            return Effect.interruptible(shown(work(task, turn, begun))).pipe(
-              Effect.onError(() => Effect.exit(begun.begins)),
-              Effect.catchAllCause((cause) => (begun.refused() ? Effect.void : settle(cause)))
+          onSuccess: (door) => {
+            const shown = typing(DeliveryOrigin.chat(turn.origin), door.begins)
+            return Effect.interruptible(shown(work(task, turn, door))).pipe(
+              Effect.onError(() => Effect.exit(door.begins)),
+              Effect.catchAllCause((cause) => (door.refused() ? Effect.void : settle(cause)))
             )
           }
         })

@@ -159,12 +159,17 @@ describe("a run", () => {
         yield* rows("SELECT id FROM occurrences WHERE state = 'running'").pipe(
           Effect.repeat({ until: ({ length }) => length > 0, schedule: Schedule.spaced("10 millis") })
         )
+        // One that has ended by now has run, and is counted below.
         for (const name of names)
-          yield* name < "d"
-            ? jobs.pause(name)
-            : name < "g"
-              ? jobs.remove(name)
-              : jobs.edit(name, { schedule: "2099-01-01 09:00" })
+          yield* Effect.catchTag(
+            name < "d"
+              ? Effect.asVoid(jobs.pause(name))
+              : name < "g"
+                ? Effect.asVoid(jobs.remove(name))
+                : Effect.asVoid(jobs.edit(name, { schedule: "2099-01-01 09:00" })),
+            "JobNotReady",
+            () => Effect.void
+          )
         const ends = rows("SELECT state, reason FROM occurrences")
         yield* Effect.repeat(ends, {
           until: (all) =>
