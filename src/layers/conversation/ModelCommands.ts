@@ -80,8 +80,8 @@ export const make = Effect.gen(function* () {
       const { contextWindow } = yield* choice.routeOf(session)
       const rows = yield* transcript.load(session.id)
       const prompt = TokenCount.ofText(session.systemPrompt ?? "")
-      const said = CompactionPlan.tokensOfRows(rows)
-      const results = CompactionPlan.tokensOfRows(rows.filter(({ message }) => message._tag === "tool"))
+      const said = TokenCount.ofRows(rows)
+      const results = TokenCount.ofRows(rows.filter(({ message }) => message._tag === "tool"))
       const dueAt = CompactionPlan.dueAt(contextWindow, compression)
       return [
         `About ${(prompt + said).toLocaleString("en-US")} of ${contextWindow.toLocaleString("en-US")} tokens (${percent(prompt + said, contextWindow)}).`,

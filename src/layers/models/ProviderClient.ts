@@ -4,8 +4,8 @@ import * as HttpClient from "@effect/platform/HttpClient"
 import { Effect } from "effect"
 
 /**
- * No redirect is followed, which `OutgoingHttp` never does and `fetch` is told not to, so that a key and a conversation never reach another host than the configured one; and nothing
- * of our traces is sent along.
+ * No redirect is followed, which `OutgoingHttp` never does and `fetch` is told not to: so a key and a conversation never
+ * reach another host than the configured one. And nothing of our traces is sent along.
  */
 export const guarded = (client: HttpClient.HttpClient): HttpClient.HttpClient =>
   client.pipe(

@@ -1,9 +1,16 @@
-import type { SqlClient, SqlError } from "@effect/sql"
-import { Context, Effect, Exit, type ParseResult, Random, type Scope } from "effect"
+import type { SqlClient } from "@effect/sql"
+import { Context, Effect, Exit, Random, type Scope } from "effect"
 import * as Synchronous from "../../fibers/Synchronous.js"
 import * as Turn from "../../fibers/Turn.js"
-import { type Ahead, type Commit, type Patience, type Step, Transaction } from "../../services/state/Database.js"
-import { type StateError, StateUnknown } from "../../services/state/StateError.js"
+import {
+  type Ahead,
+  type Commit,
+  type Failure,
+  type Patience,
+  type Step,
+  Transaction
+} from "../../services/state/Database.js"
+import { StateUnknown } from "../../services/state/StateError.js"
 import * as EventLoop from "../node/EventLoop.js"
 import type { Loss } from "./DatabaseFile.js"
 import type { LogIndex } from "./LogIndex.js"
@@ -23,8 +30,6 @@ const batchSize = 512
  * commits of the next large one, which costs more than the wait (bench/).
  */
 const crowd = 16
-
-type Failure<E> = StateError | Exclude<E, SqlError.SqlError | ParseResult.ParseError>
 
 export interface Writer {
   /**

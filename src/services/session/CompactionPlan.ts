@@ -5,13 +5,8 @@
  * results are never parted. What goes is one run of rows but for that one message, and the summary takes its place.
  */
 import * as TodoList from "../agent/TodoList.js"
+import * as TokenCount from "./TokenCount.js"
 import type { StoredMessage } from "./Transcript.js"
-
-export const tokensOfRows = (rows: ReadonlyArray<StoredMessage>): number => {
-  let sum = 0
-  for (const { tokens } of rows) sum += tokens
-  return sum
-}
 
 export interface CompactionLimits {
   /** Share of the context window from which on a conversation is compacted. */
@@ -67,7 +62,7 @@ const tailStart = (rows: ReadonlyArray<StoredMessage>, last: number, budget: num
     // One group at a time: a call goes with its results.
     let next = start - 1
     while (next > 0 && !startsGroup(rows[next])) next--
-    tokens += tokensOfRows(rows.slice(next, start))
+    tokens += TokenCount.ofRows(rows.slice(next, start))
     if (start < rows.length && (tokens > budget || rows.length - next > last)) break
     start = next
   }
@@ -110,7 +105,7 @@ export const plan = (
     compacted,
     position: (before ?? compacted.at(-1))?.position ?? 0,
     earlier: earlier === undefined ? null : TodoList.withoutReminder(earlier),
-    tokensBefore: tokensOfRows(rows),
-    tokensCompacted: tokensOfRows(compacted)
+    tokensBefore: TokenCount.ofRows(rows),
+    tokensCompacted: TokenCount.ofRows(compacted)
   }
 }

@@ -85,7 +85,7 @@ export interface LiveRows {
 export const liveRows = (rows: ReadonlyArray<StoredMessage>): LiveRows => ({
   rows,
   read: rows.map(({ own }) => own),
-  tokens: rows.reduce((sum, { tokens }) => sum + tokens, 0)
+  tokens: TokenCount.ofRows(rows)
 })
 
 /** A compaction is writing a summary of this conversation; what would take rows away has to wait. */

@@ -25,11 +25,14 @@ export interface Ahead<A> {
   readonly kept: Effect.Effect<void, StateError>
 }
 
+/** What a write or a read fails with: the driver's errors are the database's own by then. */
+export type Failure<E> = StateError | Exclude<E, SqlError.SqlError | ParseResult.ParseError>
+
 /** Runs statements that only look. */
 export type Read = <A, E = never>(
   operation: string,
   query: (sql: SqlClient.SqlClient) => Effect.Effect<A, E | SqlError.SqlError | ParseResult.ParseError>
-) => Effect.Effect<A, StateError | Exclude<E, SqlError.SqlError | ParseResult.ParseError>>
+) => Effect.Effect<A, Failure<E>>
 
 export class Database extends Context.Tag("hermes/state/Database")<
   Database,
@@ -47,7 +50,7 @@ export class Database extends Context.Tag("hermes/state/Database")<
       step: Step<A, E>,
       patience?: Patience,
       commit?: Commit
-    ) => Effect.Effect<A, StateError | Exclude<E, SqlError.SqlError | ParseResult.ParseError>>
+    ) => Effect.Effect<A, Failure<E>>
     /**
      * As `write`, for whoever has something to prepare meanwhile: succeeds when the commit is made and can be read, before it
      * is on the disk. Once it is made, an interruption takes nothing back.
@@ -56,7 +59,7 @@ export class Database extends Context.Tag("hermes/state/Database")<
       operation: string,
       step: Step<A, E>,
       patience?: Patience
-    ) => Effect.Effect<Ahead<A>, StateError | Exclude<E, SqlError.SqlError | ParseResult.ParseError>>
+    ) => Effect.Effect<Ahead<A>, Failure<E>>
     /** Runs statements on the read-only connection: what is committed, beside any writer. */
     readonly read: Read
     /**

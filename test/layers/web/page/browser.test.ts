@@ -276,6 +276,17 @@ if (Stage.browserPath === null && !required) {
         return me
       }
 
+      /** Somebody who has said something and lost the connection since. */
+      const cutOff = async (): Promise<{ readonly me: Person; readonly conversation: string }> => {
+        const me = await enter()
+        await me.say("say before")
+        await me.reads("before")
+        const conversation = me.conversation() ?? ""
+        await me.page.context().setOffline(true)
+        await me.status.getByText("connection lost").waitFor()
+        return { me, conversation }
+      }
+
       beforeAll(async () => {
         model = await Stage.startModel(reply)
         gateway = await start()
@@ -680,12 +691,7 @@ if (Stage.browserPath === null && !required) {
       it(
         "says that the connection is lost, and shows afterwards what was said meanwhile",
         async () => {
-          const me = await enter()
-          await me.say("say before")
-          await me.reads("before")
-          const id = me.conversation() ?? ""
-          await me.page.context().setOffline(true)
-          await me.status.getByText("connection lost").waitFor()
+          const { conversation: id, me } = await cutOff()
           await picture(me.page, "lost")
           await isAccessible(me.page)
           await me.say("say from the tunnel")
@@ -704,12 +710,7 @@ if (Stage.browserPath === null && !required) {
       it(
         "goes where the conversation went while the connection was lost, and asks again for what got no answer",
         async () => {
-          const me = await enter()
-          await me.say("say before")
-          await me.reads("before")
-          const first = me.conversation() ?? ""
-          await me.page.context().setOffline(true)
-          await me.status.getByText("connection lost").waitFor()
+          const { conversation: first, me } = await cutOff()
           await ask("POST", `/api/sessions/${first}/chat`, { text: "/new" })
           await me.page.context().setOffline(false)
           await me.log.getByText("What can I do for you?").waitFor()
