@@ -8,7 +8,7 @@ import * as ToolsetName from "../../services/agent/ToolsetName.js"
 import * as Deliver from "../../services/delivery/Deliver.js"
 import { TargetResolver } from "../../services/delivery/TargetResolver.js"
 import { Provider, Settings } from "../../services/operation/Settings.js"
-import { JobDefinition, type JobId, type JobOrigin, type Monitor } from "../../services/schedule/Job.js"
+import type { JobDefinition, JobId, JobOrigin, Monitor } from "../../services/schedule/Job.js"
 import { type JobError, JobInvalid, JobRefused, invalid } from "../../services/schedule/JobError.js"
 import * as JobFields from "../../services/schedule/JobFields.js"
 import { type JobMaker, type JobPatch } from "../../services/schedule/Jobs.js"
@@ -277,39 +277,36 @@ export const make = Effect.gen(function* () {
       const pins = yield* pinsOf(patch, was)
       const pinned = pins.model !== null || pins.provider !== null
       const same = was !== null && was.model === pins.model && was.provider === pins.provider && was.noAgent === noAgent
-      const definition = new JobDefinition(
-        {
-          name: yield* nameOf(
-            JobFields.text(patch.name),
-            was,
-            JobFields.derivedName({ prompt, skills: skillNames, script }),
-            before?.id ?? null
-          ),
-          prompt,
-          skills: skillNames,
-          ...pins,
-          modelSnapshot: noAgent || pinned ? null : same ? was.modelSnapshot : snapshot(),
-          reasoningEffort: yield* JobFields.reasoningEffort(given(patch.reasoningEffort, was?.reasoningEffort)),
-          script,
-          noAgent,
-          monitor,
-          contextFrom: yield* contextOf(given(patch.contextFrom, was?.contextFrom) ?? null),
-          schedule:
-            schedule.kind === "once"
-              ? ScheduleText.format(schedule)
-              : (JobFields.text(patch.schedule) ?? was?.schedule ?? ""),
-          timezone: JobFields.text(given(patch.timezone, was?.timezone)),
-          times: yield* timesOf(patch, before, schedule),
-          deliver: deliver.deliver,
-          failureDeliver: failure?.deliver ?? null,
-          origin,
-          createdBy: was === null ? (maker?.createdBy ?? null) : was.createdBy,
-          attachToSession: given(patch.attachToSession, was?.attachToSession) ?? null,
-          enabledToolsets: yield* toolsetsOf(patch, was?.enabledToolsets ?? null),
-          workdir: yield* workdirOf(JobFields.text(given(patch.workdir, was?.workdir)))
-        },
-        { disableValidation: true }
-      )
+      const definition = {
+        name: yield* nameOf(
+          JobFields.text(patch.name),
+          was,
+          JobFields.derivedName({ prompt, skills: skillNames, script }),
+          before?.id ?? null
+        ),
+        prompt,
+        skills: skillNames,
+        ...pins,
+        modelSnapshot: noAgent || pinned ? null : same ? was.modelSnapshot : snapshot(),
+        reasoningEffort: yield* JobFields.reasoningEffort(given(patch.reasoningEffort, was?.reasoningEffort)),
+        script,
+        noAgent,
+        monitor,
+        contextFrom: yield* contextOf(given(patch.contextFrom, was?.contextFrom) ?? null),
+        schedule:
+          schedule.kind === "once"
+            ? ScheduleText.format(schedule)
+            : (JobFields.text(patch.schedule) ?? was?.schedule ?? ""),
+        timezone: JobFields.text(given(patch.timezone, was?.timezone)),
+        times: yield* timesOf(patch, before, schedule),
+        deliver: deliver.deliver,
+        failureDeliver: failure?.deliver ?? null,
+        origin,
+        createdBy: was === null ? (maker?.createdBy ?? null) : was.createdBy,
+        attachToSession: given(patch.attachToSession, was?.attachToSession) ?? null,
+        enabledToolsets: yield* toolsetsOf(patch, was?.enabledToolsets ?? null),
+        workdir: yield* workdirOf(JobFields.text(given(patch.workdir, was?.workdir)))
+      }
       return { definition, schedule, moved, notes: [...deliver.notes, ...(failure?.notes ?? [])] }
     })
 

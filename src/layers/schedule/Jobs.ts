@@ -6,7 +6,7 @@ import type { Skills } from "../../services/agent/Skills.js"
 import type { TargetResolver } from "../../services/delivery/TargetResolver.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { Bell } from "../../services/schedule/Bell.js"
-import { isTerminal, JobDefinition, JobId, type JobNumber } from "../../services/schedule/Job.js"
+import { isTerminal, JobId, type JobNumber } from "../../services/schedule/Job.js"
 import { type JobError, JobNotReady, JobRefused } from "../../services/schedule/JobError.js"
 import * as JobFields from "../../services/schedule/JobFields.js"
 import { type JobDraft, type JobMaker, type JobPatch, Jobs, type JobView } from "../../services/schedule/Jobs.js"
@@ -143,7 +143,7 @@ const make = Effect.gen(function* () {
       const spent = isTerminal(job) || (stored.schedule === null && stored.begun > 0 && patch.schedule === undefined)
       const before = {
         id: job.id,
-        definition: new JobDefinition(job, { disableValidation: true }),
+        definition: job,
         schedule: spent ? meant : stored.schedule
       }
       const { moved, notes, schedule, ...read } = yield* definitions.read(
@@ -156,7 +156,7 @@ const make = Effect.gen(function* () {
         moved && patch.repeat === undefined
           ? timesAgain(read.definition.times, had, meant, schedule)
           : read.definition.times
-      const definition = new JobDefinition({ ...read.definition, times }, { disableValidation: true })
+      const definition = { ...read.definition, times }
       const remaining = remainingOf(definition.times, had)
       const changed = !spent && (moved || remaining !== stored.remaining)
       const appointment = changed && remaining !== 0 ? yield* appointmentOf(schedule, remaining, job.name) : null
@@ -221,10 +221,7 @@ const make = Effect.gen(function* () {
       if (stored.open) return yield* new JobNotReady({ job: job.name, detail: "it still runs; wait for its end" })
       const schedule = yield* single(stored, text)
       const appointment = yield* appointmentOf(schedule, 1, job.name)
-      const definition = new JobDefinition(
-        { ...job, schedule: ScheduleText.format(schedule), times: 1 },
-        { disableValidation: true }
-      )
+      const definition = { ...job, schedule: ScheduleText.format(schedule), times: 1 }
       return yield* changing(
         number,
         database.write(
@@ -270,13 +267,7 @@ const make = Effect.gen(function* () {
           Effect.gen(function* () {
             yield* store.setPaused(number, null)
             if (appointment === null) return
-            yield* store.define(
-              number,
-              new JobDefinition(
-                { ...job, schedule: ScheduleText.format(appointment.schedule) },
-                { disableValidation: true }
-              )
-            )
+            yield* store.define(number, { ...job, schedule: ScheduleText.format(appointment.schedule) })
             yield* store.reschedule(number, appointment, "it was given another time")
           })
         )
@@ -329,10 +320,7 @@ const make = Effect.gen(function* () {
         yield* allowed
         const { job, number } = yield* store.find(reference)
         const pinned = job.noAgent || job.model !== null || job.provider !== null
-        const definition = new JobDefinition(
-          { ...job, modelSnapshot: pinned ? null : definitions.snapshot() },
-          { disableValidation: true }
-        )
+        const definition = { ...job, modelSnapshot: pinned ? null : definitions.snapshot() }
         return yield* changing(number, database.write("job.resnap", store.define(number, definition)))
       })
     )

@@ -1,7 +1,7 @@
 /** How a job is read from its rows. */
 import type { SqlClient } from "@effect/sql"
 import { Effect, Option, Schema } from "effect"
-import { Job, JobDefinition, JobId, JobNumber, JobState, RunStatus } from "../../services/schedule/Job.js"
+import { JobDefinition, JobId, JobNumber, JobState, RunStatus } from "../../services/schedule/Job.js"
 import type { StoredJob } from "../../services/schedule/JobStore.js"
 import { MonitorState } from "../../services/schedule/Monitor.js"
 import * as Schedule from "../../services/schedule/Schedule.js"
@@ -12,10 +12,23 @@ const instant = Schema.NullOr(Schema.Number)
 
 const decodeRule = Schema.decodeUnknownOption(Schedule.Stored)
 
+const mostRules = 4_096
+const rules = new Map<unknown, Schedule.Schedule | null>()
+
+/** Many jobs share a rule, and a list reads it for each of them. Null for one that nobody can read. */
+const ruleOf = (stored: unknown): Schedule.Schedule | null => {
+  const known = rules.get(stored)
+  if (known !== undefined) return known
+  const rule = Option.getOrNull(decodeRule(stored))
+  if (rules.size >= mostRules) rules.clear()
+  rules.set(stored, rule)
+  return rule
+}
+
 /** A job whose schedule nobody can read is there all the same: it says that it has none, and can be edited. */
 const ReadableRule = Schema.transform(Schema.Unknown, Schema.NullOr(Schema.typeSchema(Schedule.Stored)), {
   strict: true,
-  decode: (stored) => Option.getOrNull(decodeRule(stored)),
+  decode: ruleOf,
   encode: (rule): unknown => rule
 })
 
@@ -55,19 +68,55 @@ const columns = `j.number, j.id, j.definition, j.state, j.state_reason AS stateR
 
 const from = `jobs AS j LEFT JOIN schedule AS s ON s.job = j.number LEFT JOIN schedule_paused AS p ON p.job = j.number`
 
+/** Field by field: of a thousand rows, taking some away and spreading the others costs more than reading them. */
 const storedOf = (row: typeof Row.Type): StoredJob => {
-  const { begun, definition, monitor, nextAt, number, open, preflightAlerted, remaining, removedAt, rule, ...life } =
-    row
+  const { definition } = row
   return {
-    number,
-    job: new Job({ ...definition, ...life, nextRunAt: nextAt }, { disableValidation: true }),
-    schedule: rule,
-    remaining,
-    open,
-    begun,
-    removed: removedAt !== null,
-    monitor,
-    preflightAlerted
+    number: row.number,
+    job: {
+      id: row.id,
+      name: definition.name,
+      prompt: definition.prompt,
+      skills: definition.skills,
+      model: definition.model,
+      provider: definition.provider,
+      baseUrl: definition.baseUrl,
+      modelSnapshot: definition.modelSnapshot,
+      reasoningEffort: definition.reasoningEffort,
+      script: definition.script,
+      noAgent: definition.noAgent,
+      monitor: definition.monitor,
+      contextFrom: definition.contextFrom,
+      schedule: definition.schedule,
+      timezone: definition.timezone,
+      times: definition.times,
+      deliver: definition.deliver,
+      failureDeliver: definition.failureDeliver,
+      origin: definition.origin,
+      createdBy: definition.createdBy,
+      attachToSession: definition.attachToSession,
+      enabledToolsets: definition.enabledToolsets,
+      workdir: definition.workdir,
+      state: row.state,
+      stateReason: row.stateReason,
+      pausedAt: row.pausedAt,
+      createdAt: row.createdAt,
+      updatedAt: row.updatedAt,
+      nextRunAt: row.nextAt,
+      lastRunAt: row.lastRunAt,
+      lastStatus: row.lastStatus,
+      lastError: row.lastError,
+      lastDeliveryError: row.lastDeliveryError,
+      completed: row.completed,
+      failureStreak: row.failureStreak
+    },
+    schedule: row.rule,
+    remaining: row.remaining,
+    open: row.open,
+    begun: row.begun,
+    removed: row.removedAt !== null,
+    monitor: row.monitor,
+    preflightAlerted: row.preflightAlerted
   }
 }
 

@@ -1,6 +1,6 @@
 import { SqlError } from "@effect/sql"
 import { Clock, Effect, Layer, Schema } from "effect"
-import { JobDefinition, type JobId, JobNumber } from "../../services/schedule/Job.js"
+import { type JobId, JobNumber } from "../../services/schedule/Job.js"
 import { JobAmbiguous, JobNameTaken, JobNotFound } from "../../services/schedule/JobError.js"
 import { type Appointment, JobStore } from "../../services/schedule/JobStore.js"
 import { MonitorState } from "../../services/schedule/Monitor.js"
@@ -132,7 +132,7 @@ const make = Effect.gen(function* () {
         return row.number
       }).pipe(orTaken(definition.name)),
     define: (job, definition) =>
-      Effect.flatMap(JobRows.encoded(new JobDefinition(definition, { disableValidation: true })), (text) =>
+      Effect.flatMap(JobRows.encoded(definition), (text) =>
         update(job, (sql) => sql`name = ${definition.name}, definition = ${text}`)
       ).pipe(orTaken(definition.name)),
     reschedule,

@@ -67,7 +67,8 @@ export const definition = {
   workdir: text
 } as const
 
-export class JobDefinition extends Schema.Class<JobDefinition>("hermes/schedule/JobDefinition")(definition) {}
+export const JobDefinition = Schema.Struct(definition)
+export type JobDefinition = typeof JobDefinition.Type
 
 /** `missed`: a single run whose time passed while nobody could run it. It and `completed` may be armed again. */
 export const JobState = Schema.Literal("scheduled", "paused", "completed", "error", "missed")
@@ -90,7 +91,7 @@ export const RunStatus = Schema.Literal(
 export type RunStatus = typeof RunStatus.Type
 
 /** A job and its life so far. Times are epoch milliseconds. */
-export class Job extends Schema.Class<Job>("hermes/schedule/Job")({
+export const Job = Schema.Struct({
   id: JobId,
   ...definition,
   state: JobState,
@@ -109,7 +110,8 @@ export class Job extends Schema.Class<Job>("hermes/schedule/Job")({
   completed: Schema.Int,
   /** Failures in a row. */
   failureStreak: Schema.Int
-}) {}
+})
+export type Job = typeof Job.Type
 
 /** What a job comes to when nothing is left to run: an edit does not bring it back, arming does. */
 export const isTerminal = (job: Pick<Job, "state">): boolean => job.state === "completed" || job.state === "missed"

@@ -47,31 +47,30 @@ const begin = Date.UTC(2026, 9, 20)
 const count = scaled(200, 20)
 const days = scaled(scaled(365), 14)
 
-const definition = (name: string, schedule: string): JobDefinition =>
-  new JobDefinition({
-    name,
-    prompt: "x",
-    skills: [],
-    model: null,
-    provider: null,
-    baseUrl: null,
-    modelSnapshot: null,
-    reasoningEffort: null,
-    script: null,
-    noAgent: false,
-    monitor: null,
-    contextFrom: [],
-    schedule,
-    timezone: null,
-    times: null,
-    deliver: "local",
-    failureDeliver: null,
-    origin: null,
-    createdBy: null,
-    attachToSession: null,
-    enabledToolsets: null,
-    workdir: null
-  })
+const definition = (name: string, schedule: string): JobDefinition => ({
+  name,
+  prompt: "x",
+  skills: [],
+  model: null,
+  provider: null,
+  baseUrl: null,
+  modelSnapshot: null,
+  reasoningEffort: null,
+  script: null,
+  noAgent: false,
+  monitor: null,
+  contextFrom: [],
+  schedule,
+  timezone: null,
+  times: null,
+  deliver: "local",
+  failureDeliver: null,
+  origin: null,
+  createdBy: null,
+  attachToSession: null,
+  enabledToolsets: null,
+  workdir: null
+})
 
 const parse = (text: string, zone: string, now: number): Schedule.Schedule => {
   const parsed = ScheduleText.parse(text, { now, zone: "UTC", timezone: zone, wakesAgent: true })
