@@ -7,6 +7,7 @@ import {
   type CompletionUsage,
   modelName
 } from "../../services/api/Completions.js"
+import * as AnswerNotes from "../../services/delivery/AnswerNotes.js"
 import type { ActivityEvent } from "../../services/operation/Activity.js"
 import type { EventSink } from "./EventSender.js"
 import type { LastWord } from "./Exchange.js"
@@ -26,6 +27,8 @@ const usageOf = (word: LastWord): typeof CompletionUsage.Type | undefined => {
     total_tokens: prompt + word.usage.outputTokens
   }
 }
+
+const finishReasonOf = (word: LastWord): "stop" | "length" => (AnswerNotes.isCut(word.text) ? "length" : "stop")
 
 /** Why the last word is no answer; null when it is one. */
 export const problemOf = (word: LastWord): ApiError | null => {
@@ -50,7 +53,7 @@ export const whole = (heading: Heading, word: LastWord): typeof Completion.Type 
     object: "chat.completion",
     created: heading.created,
     model: modelName,
-    choices: [{ index: 0, message: { role: "assistant", content: word.text }, finish_reason: "stop" }],
+    choices: [{ index: 0, message: { role: "assistant", content: word.text }, finish_reason: finishReasonOf(word) }],
     ...(usage === undefined ? {} : { usage })
   }
 }
@@ -115,7 +118,7 @@ export const growing = (
       const usage = options.usage ? usageOf(word) : undefined
       sink.send(
         ...(rest === "" ? [] : [content(lead + rest)]),
-        chunk([{ index: 0, delta: {}, finish_reason: "stop" }]),
+        chunk([{ index: 0, delta: {}, finish_reason: finishReasonOf(word) }]),
         ...(usage === undefined ? [] : [chunk([], usage)]),
         done
       )

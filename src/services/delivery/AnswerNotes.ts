@@ -47,10 +47,18 @@ const isFallback = (paragraph: string): boolean =>
 
 const isTruncated = (paragraph: string): boolean => paragraph === truncated
 
+const unsigned = (text: string): string => (text.endsWith(fallbackBehind) ? withoutLast(text, isFallback) : text)
+
+/** Does an answer say of itself that the model stopped at its length limit? */
+export const isCut = (text: string): boolean => {
+  const said = unsigned(text)
+  return said.endsWith(truncated) && withoutLast(said, isTruncated) !== said
+}
+
 /** The answer alone: the same text where nothing stands around it. */
 const without = (text: string): string => {
-  const unsigned = text.endsWith(fallbackBehind) ? withoutLast(text, isFallback) : text
-  const whole = unsigned.endsWith(truncated) ? withoutLast(unsigned, isTruncated) : unsigned
+  const said = unsigned(text)
+  const whole = said.endsWith(truncated) ? withoutLast(said, isTruncated) : said
   if (!whole.startsWith(lateBefore)) return whole
   const end = whole.indexOf(lateBehind)
   if (end === -1 || whole.slice(0, end).includes("\n")) return whole

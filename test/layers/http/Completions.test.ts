@@ -3,6 +3,7 @@ import { Deferred, Effect, Schema } from "effect"
 import * as CronMarker from "../../../src/fibers/CronMarker.js"
 import { Completion, CompletionChunk } from "../../../src/services/api/Completions.js"
 import { ApiServer } from "../../../src/services/api/ApiServer.js"
+import * as AnswerNotes from "../../../src/services/delivery/AnswerNotes.js"
 import { Drain } from "../../../src/services/operation/Drain.js"
 import { SessionId } from "../../../src/services/session/Session.js"
 import { SessionStore } from "../../../src/services/session/SessionStore.js"
@@ -112,6 +113,18 @@ layer(server(), { excludeTestServices: true })("chat completions", (it) => {
       assert.strictEqual(chunks.at(-2)?.choices[0]?.finish_reason, "stop")
       assert.deepStrictEqual(chunks.at(-1)?.usage, { prompt_tokens: 9, completion_tokens: 5, total_tokens: 14 })
       assert.strictEqual(new Set(chunks.map((chunk) => chunk.id)).size, 1)
+    })
+  )
+
+  it.effect("says of an answer that ran into the model's limit that it did", () =>
+    Effect.gen(function* () {
+      const play = yield* begin
+      const cut = AnswerNotes.around("It begins", { truncated: true, spokenBy: "stand-in/small", ageMillis: null })
+      play.act = ({ end, say }) => Effect.zipRight(say("It begins"), end(cut))
+      const { lines } = yield* streamed({ messages: [user("tell me all")] })
+      assert.strictEqual(chunksOf(lines).at(-1)?.choices[0]?.finish_reason, "length")
+      const { json } = yield* ask(path, { body: { messages: [user("tell me all")] } })
+      assert.strictEqual(Schema.decodeUnknownSync(Completion)(json).choices[0]?.finish_reason, "length")
     })
   )
 
