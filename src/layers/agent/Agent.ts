@@ -16,10 +16,10 @@ import {
   type Hear,
   type ModelError,
   type ModelErrorReason,
+  type ModelPart,
   type ModelRequest,
   ModelRoute,
-  ofTurn,
-  type TokenUsage
+  ofTurn
 } from "../../services/agent/ModelRoute.js"
 import { GivenRoute } from "../../services/agent/ModelRoutes.js"
 import { verdict } from "../../services/agent/ModelEvidence.js"
@@ -27,6 +27,7 @@ import { Prompt } from "../../services/agent/Prompt.js"
 import { ToolCallStore } from "../../services/agent/ToolCallStore.js"
 import { Toolbox, type ToolResult } from "../../services/agent/Toolbox.js"
 import { isBlank } from "../../services/delivery/Visible.js"
+import * as TokenUsage from "../../services/agent/TokenUsage.js"
 import { Activity } from "../../services/operation/Activity.js"
 import { Compaction, type CompactionTrigger } from "../../services/session/Compaction.js"
 import { Spending } from "../../services/agent/Spending.js"
@@ -42,6 +43,7 @@ import {
   Transcript
 } from "../../services/session/Transcript.js"
 import { Database, type Step } from "../../services/state/Database.js"
+import * as Spoken from "./Spoken.js"
 
 const maxEmptyRetries = 3
 const maxMalformedRetries = 2
@@ -57,47 +59,6 @@ const overflows: ReadonlySet<ModelErrorReason> = new Set<ModelErrorReason>(["con
 const continueNudge = "Go on from the tool results above and answer the last message."
 const budgetNudge =
   "You have used all the steps of this turn. Do not call tools. Say briefly what you did, what is left and what you found."
-
-/** What a model said in one call, whole. */
-interface Spoken {
-  readonly text: string
-  /** Have words of it been shown, also if they were taken back? */
-  readonly shown: boolean
-  readonly reasoning: string
-  readonly toolCalls: ReadonlyArray<ToolCallPart>
-  readonly finishReason: string
-  readonly usage: TokenUsage | null
-  readonly backend: { readonly provider: string; readonly model: string } | null
-}
-
-const silence: Spoken = {
-  text: "",
-  shown: false,
-  reasoning: "",
-  toolCalls: [],
-  finishReason: "stop",
-  usage: null,
-  backend: null
-}
-
-const noUsage: TokenUsage = {
-  inputTokens: 0,
-  outputTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-  reasoningTokens: 0
-}
-
-const addUsage = (a: TokenUsage, b: TokenUsage | null): TokenUsage =>
-  b === null
-    ? a
-    : {
-        inputTokens: a.inputTokens + b.inputTokens,
-        outputTokens: a.outputTokens + b.outputTokens,
-        cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
-        cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
-        reasoningTokens: a.reasoningTokens + b.reasoningTokens
-      }
 
 const make = Effect.gen(function* () {
   const configured = yield* ModelRoute
@@ -161,7 +122,7 @@ const make = Effect.gen(function* () {
     /** What a model reads of each. */
     const read: Array<StoredMessage["own"]> = [...before.read]
     let pinned = false
-    let usage = noUsage
+    let usage = TokenUsage.none
     let modelCalls = 0
     let compactions = 0
     let tokens = TokenCount.ofText(systemPrompt) + before.tokens
@@ -201,8 +162,8 @@ const make = Effect.gen(function* () {
         return true
       })
 
-    const count = (spoken: Spoken): void => {
-      usage = addUsage(usage, spoken.usage)
+    const count = (spoken: Spoken.Spoken): void => {
+      usage = TokenUsage.sum(usage, spoken.usage)
       const backend = spoken.backend ?? route.primary
       const name = `${backend.provider}/${backend.model}`
       const before = used.get(name)
@@ -211,7 +172,7 @@ const make = Effect.gen(function* () {
         model: backend.model,
         task: "",
         calls: (before?.calls ?? 0) + 1,
-        tokens: addUsage(before?.tokens ?? noUsage, spoken.usage)
+        tokens: TokenUsage.sum(before?.tokens ?? TokenUsage.none, spoken.usage)
       })
       // What the provider counted is better than what was guessed.
       if (spoken.usage !== null && spoken.usage.inputTokens > 0) tokens = Math.max(tokens, spoken.usage.inputTokens)
@@ -243,40 +204,27 @@ const make = Effect.gen(function* () {
     })
 
     /** One call of the model; what it had said so far is stored when the turn is interrupted in the middle. */
-    const speak = (ask: ModelRequest): Effect.Effect<Spoken, ModelError> =>
+    const speak = (ask: ModelRequest): Effect.Effect<Spoken.Spoken, ModelError> =>
       Effect.suspend(() => {
         modelCalls += 1
-        let spoken = silence
+        let spoken = Spoken.silence
+        /** What people see and hear of a part. */
+        const shown = (part: ModelPart): Effect.Effect<void> => {
+          if (part._tag !== "Text" && part._tag !== "Unsaid") return Effect.void
+          return Effect.flatMap(Clock.currentTimeMillis, (at) =>
+            Effect.zipRight(
+              activity.publish(
+                part._tag === "Text"
+                  ? { _tag: "text.delta", at, ...place, text: part.delta }
+                  : { _tag: "text.segment", at, ...place, unsaid: true }
+              ),
+              task.speech.update(spoken.text)
+            )
+          )
+        }
         const hear: Hear = (part) => {
-          switch (part._tag) {
-            case "Text":
-              return Effect.flatMap(Clock.currentTimeMillis, (at) => {
-                spoken = { ...spoken, text: spoken.text + part.delta, shown: true }
-                return Effect.zipRight(
-                  activity.publish({ _tag: "text.delta", at, ...place, text: part.delta }),
-                  task.speech.update(spoken.text)
-                )
-              })
-            case "Reasoning":
-              spoken = { ...spoken, reasoning: spoken.reasoning + part.delta }
-              return Effect.void
-            case "Unsaid":
-              spoken = { ...spoken, text: "", reasoning: spoken.reasoning + spoken.text }
-              return Effect.flatMap(Clock.currentTimeMillis, (at) =>
-                Effect.zipRight(
-                  activity.publish({ _tag: "text.segment", at, ...place, unsaid: true }),
-                  task.speech.update("")
-                )
-              )
-            case "ToolCall": {
-              const call = { id: part.id, name: part.name, arguments: part.arguments }
-              spoken = { ...spoken, toolCalls: [...spoken.toolCalls, call] }
-              return Effect.void
-            }
-            case "Finish":
-              spoken = { ...spoken, finishReason: part.reason, usage: part.usage, backend: part.backend }
-              return Effect.void
-          }
+          spoken = Spoken.withPart(spoken, part)
+          return shown(part)
         }
         // A request leaves when the turn has begun; a model that needs none is heard then.
         return Effect.zipLeft(
@@ -303,7 +251,7 @@ const make = Effect.gen(function* () {
             count(spoken)
             if (spoken.backend !== null && !sameBackend(spoken.backend, route.primary))
               spokenBy = `${spoken.backend.provider}/${spoken.backend.model}`
-            return uniqueCalls(spoken, rows, turn.id)
+            return Spoken.uniqueCalls(spoken, rows, turn.id)
           })
         )
       })
@@ -486,25 +434,6 @@ const make = Effect.gen(function* () {
 const jobOf = (turn: Turn.Turn): string | null => (turn.marker._tag === "Cron" ? turn.marker.job : null)
 
 const sameBackend = (a: BackendName, b: BackendName): boolean => a.provider === b.provider && a.model === b.model
-
-/** Calls with the id of an earlier one of the turn get an id of their own: results are matched by id. */
-const uniqueCalls = (spoken: Spoken, rows: ReadonlyArray<StoredMessage>, turnId: string): Spoken => {
-  if (spoken.toolCalls.length === 0) return spoken
-  const seen = new Set(
-    rows.flatMap((row) =>
-      row.turnId === turnId && row.message._tag === "assistant" ? row.message.toolCalls.map((call) => call.id) : []
-    )
-  )
-  return {
-    ...spoken,
-    toolCalls: spoken.toolCalls.map((call) => {
-      let id = call.id === "" ? `call-${seen.size}` : call.id
-      while (seen.has(id)) id = `${id}-${seen.size}`
-      seen.add(id)
-      return { ...call, id }
-    })
-  }
-}
 
 export const layer: Layer.Layer<
   Agent,

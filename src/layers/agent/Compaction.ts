@@ -5,13 +5,8 @@
  */
 import { Clock, Effect, Layer, Option, Stream } from "effect"
 import * as Turn from "../../fibers/Turn.js"
-import {
-  type ModelErrorReason,
-  ModelError,
-  ModelRoute,
-  saidWith,
-  type TokenUsage
-} from "../../services/agent/ModelRoute.js"
+import { type ModelErrorReason, ModelError, ModelRoute, saidWith } from "../../services/agent/ModelRoute.js"
+import type { TokenUsage } from "../../services/agent/TokenUsage.js"
 import * as TodoList from "../../services/agent/TodoList.js"
 import { TodoStore } from "../../services/agent/TodoStore.js"
 import { Usage } from "../../services/agent/Usage.js"

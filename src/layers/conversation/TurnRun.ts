@@ -4,7 +4,7 @@ import * as DeliveryOrigin from "../../fibers/DeliveryOrigin.js"
 import * as Turn from "../../fibers/Turn.js"
 import { Agent, type Steer } from "../../services/agent/Agent.js"
 import { ModelChoice } from "../../services/agent/ModelChoice.js"
-import type { TokenUsage } from "../../services/agent/ModelRoute.js"
+import type { TokenUsage } from "../../services/agent/TokenUsage.js"
 import { Approvals } from "../../services/approval/Approval.js"
 import { Inbox, type InboxEntry, type InboxMessage } from "../../services/conversation/Inbox.js"
 import { type TurnOutcome, TurnStore } from "../../services/conversation/TurnStore.js"
@@ -12,7 +12,6 @@ import { type Heard, Listener } from "../../services/conversation/Listener.js"
 import * as UserText from "../../services/conversation/UserText.js"
 import { Delivery } from "../../services/delivery/Delivery.js"
 import * as Notice from "../../services/delivery/Notice.js"
-import { Notifier } from "../../services/delivery/Notifier.js"
 import type { DeliveryRow } from "../../services/delivery/Outbox.js"
 import { Activity } from "../../services/operation/Activity.js"
 import { Ids } from "../../services/operation/Ids.js"
@@ -26,6 +25,8 @@ import { Milestone } from "../../services/operation/Milestone.js"
 import type { StateError } from "../../services/state/StateError.js"
 import * as GrowingReply from "./GrowingReply.js"
 import { persistently } from "./Persistently.js"
+import * as TurnDoor from "./TurnDoor.js"
+import { placeOf, type Said } from "./TurnDoor.js"
 import * as TurnWords from "./TurnWords.js"
 
 /**
@@ -33,22 +34,6 @@ import * as TurnWords from "./TurnWords.js"
  * not to be done at all, a shutdown leaves it to be resumed.
  */
 export type InterruptCause = "message" | "stop" | "shutdown"
-
-/** The row of what was said, as it is in the transcript. */
-interface Said {
-  readonly messageId: number
-  readonly text: string
-}
-
-/** The door at which a turn whose first rows are written waits until it may be seen. */
-interface Door {
-  /** What was said; null of a turn that is resumed. */
-  readonly said: Said | null
-  /** Waits until they are on the disk, and tells of the turn; whoever comes through later waits for nothing. */
-  readonly begins: Effect.Effect<void>
-  /** The disk did not take them: nothing may come of the turn. */
-  readonly refused: () => boolean
-}
 
 /** What a turn says in the end. */
 interface LastWords {
@@ -128,14 +113,8 @@ export const make = Effect.gen(function* () {
   const sessions = yield* SessionStore
   const listener = yield* Listener
   const ids = yield* Ids
-  const notifier = yield* Notifier
+  const doors = yield* TurnDoor.make
   const typing = yield* GrowingReply.makeTyping(delivery)
-
-  const placeOf = (task: Pick<TurnTask, "entry" | "session">, turn: Turn.Turn) => ({
-    sessionKey: task.entry.key as string,
-    sessionId: task.session.id as string,
-    turnId: turn.id as string
-  })
 
   /** The turn's row and what was said. */
   const firstRows = Effect.fnUntraced(function* (entry: InboxEntry, session: Session, turn: Turn.Turn, heard: Heard) {
@@ -195,75 +174,20 @@ export const make = Effect.gen(function* () {
   /** The first rows, where they are not written yet. */
   const begin = Effect.fnUntraced(function* (task: TurnTask, turn: Turn.Turn) {
     const { beginning, entry, session } = task
+    const begun = { entry, session, turn }
     yield* Turn.warnOnKeyMismatch("dispatch", entry.key)
     switch (beginning._tag) {
       case "Resumed":
-        return opening(task, turn, null, nothingHeard, Effect.void)
+        return doors.of({ ...begun, said: null, unheard: false, kept: Effect.void })
       case "Written":
-        return opening(task, turn, beginning.said, nothingHeard, beginning.kept)
+        return doors.of({ ...begun, said: beginning.said, unheard: false, kept: beginning.kept })
       case "Unwritten": {
         const heard = yield* listener.hear(entry.event.media)
         const said = yield* database.write("turn.begin", takenRows(entry, session, turn, heard), "transcript")
-        return opening(task, turn, said, heard, Effect.void)
+        return doors.of({ ...begun, said, unheard: heard.unheard, kept: Effect.void })
       }
     }
   })
-
-  /**
-   * The door behind which a turn is seen: what was said is told of, and the turn, once and when it is on the disk. A turn
-   * whose first rows the disk did not take ends at it: whoever handed its message over is told.
-   */
-  const opening = (
-    task: TurnTask,
-    turn: Turn.Turn,
-    said: Said | null,
-    heard: Heard,
-    kept: Effect.Effect<void, StateError>
-  ): Door => {
-    let isOpen = false
-    let isRefused = false
-    const open = Effect.gen(function* () {
-      if (isOpen) return
-      isOpen = true
-      const at = yield* Clock.currentTimeMillis
-      const place = placeOf(task, turn)
-      if (said !== null) yield* activity.publish({ _tag: "message.stored", at, ...place, role: "user", ...said })
-      if (heard.unheard) yield* tellUnheard(task, turn)
-      yield* activity.publish({
-        _tag: "turn.started",
-        at,
-        ...place,
-        eventId: task.entry.id,
-        parentTurnId: null,
-        platform: task.entry.event.source.platform
-      })
-    })
-    const refuse = (error: StateError) =>
-      Effect.suspend(() => {
-        if (isRefused) return Effect.interrupt
-        isRefused = true
-        return Effect.zipRight(
-          Effect.logError("what a turn is to answer did not get onto the disk; the turn ends", error),
-          Effect.interrupt
-        )
-      })
-    return {
-      said,
-      begins: Effect.suspend(() =>
-        isOpen
-          ? Effect.void
-          : Effect.matchEffect(kept, { onFailure: refuse, onSuccess: () => Effect.uninterruptible(open) })
-      ),
-      refused: () => isRefused
-    }
-  }
-
-  /** The answer is made without what was said: the person hears of it at once. */
-  const tellUnheard = (task: TurnTask, turn: Turn.Turn) =>
-    notifier.tell(
-      { sessionKey: task.entry.key, address: DeliveryOrigin.chat(turn.origin), about: task.entry.id },
-      Notice.mediaUnheard()
-    )
 
   const lastRows = Effect.fnUntraced(function* (
     { session }: TurnTask,
@@ -293,7 +217,7 @@ export const make = Effect.gen(function* () {
     yield* activity.publish({
       _tag: "message.stored",
       at,
-      ...placeOf(task, turn),
+      ...placeOf(task.entry, task.session, turn),
       messageId,
       role: "assistant",
       text: said.text
@@ -354,7 +278,7 @@ export const make = Effect.gen(function* () {
       activity.publish({
         _tag: "turn.ended",
         at,
-        ...placeOf(task, turn),
+        ...placeOf(task.entry, task.session, turn),
         eventId: task.entry.id,
         outcome,
         text,
@@ -410,7 +334,7 @@ export const make = Effect.gen(function* () {
       )
     )
 
-  const work = Effect.fnUntraced(function* (task: TurnTask, turn: Turn.Turn, { begins, said }: Door) {
+  const work = Effect.fnUntraced(function* (task: TurnTask, turn: Turn.Turn, { begins, said }: TurnDoor.Door) {
     const address = DeliveryOrigin.chat(turn.origin)
     const startedAt = yield* Clock.currentTimeMillis
     const { abandon, speech, started } = yield* GrowingReply.make(delivery, address, turn)

@@ -3,6 +3,7 @@ import { Cause, Clock, Deferred, Effect, Exit, Option } from "effect"
 import * as Field from "../../fibers/Field.js"
 import * as Turn from "../../fibers/Turn.js"
 import { Agent, type AgentAnswer } from "../../services/agent/Agent.js"
+import * as TokenUsage from "../../services/agent/TokenUsage.js"
 import { ModelRoute } from "../../services/agent/ModelRoute.js"
 import * as Price from "../../services/agent/Price.js"
 import * as Toolset from "../../services/agent/Toolset.js"
@@ -210,13 +211,7 @@ export const make = (workplaces: Workplaces) =>
           answer: {
             ...second,
             modelCalls: first.modelCalls + second.modelCalls,
-            usage: {
-              inputTokens: first.usage.inputTokens + second.usage.inputTokens,
-              outputTokens: first.usage.outputTokens + second.usage.outputTokens,
-              cacheReadTokens: first.usage.cacheReadTokens + second.usage.cacheReadTokens,
-              cacheWriteTokens: first.usage.cacheWriteTokens + second.usage.cacheWriteTokens,
-              reasoningTokens: first.usage.reasoningTokens + second.usage.reasoningTokens
-            }
+            usage: TokenUsage.sum(first.usage, second.usage)
           },
           schemaErrors: OutputSchema.check(second.text, shape)
         }

@@ -18,15 +18,14 @@ export interface Heading {
   readonly created: number
 }
 
-const usageOf = (word: LastWord): typeof CompletionUsage.Type | undefined => {
-  if (word.usage === undefined) return undefined
-  const prompt = word.usage.inputTokens + word.usage.cacheReadTokens + word.usage.cacheWriteTokens
-  return {
-    prompt_tokens: prompt,
-    completion_tokens: word.usage.outputTokens,
-    total_tokens: prompt + word.usage.outputTokens
-  }
-}
+const usageOf = ({ usage }: LastWord): typeof CompletionUsage.Type | undefined =>
+  usage === undefined
+    ? undefined
+    : {
+        prompt_tokens: usage.inputTokens,
+        completion_tokens: usage.outputTokens,
+        total_tokens: usage.inputTokens + usage.outputTokens
+      }
 
 const finishReasonOf = (word: LastWord): "stop" | "length" => (AnswerNotes.isCut(word.text) ? "length" : "stop")
 

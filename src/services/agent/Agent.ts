@@ -3,7 +3,8 @@ import type { CurrentTurn } from "../../fibers/Turn.js"
 import type { Session } from "../session/Session.js"
 import type { Step } from "../state/Database.js"
 import type { StateError } from "../state/StateError.js"
-import type { ModelError, ModelRoute, ReasoningEffort, TokenUsage } from "./ModelRoute.js"
+import type { ModelError, ModelRoute, ReasoningEffort } from "./ModelRoute.js"
+import type { TokenUsage } from "./TokenUsage.js"
 
 /** Rows that could not be stored: the turn stopped before its next side effect (state-agent.md 3.4). */
 export class PersistenceFailed extends Schema.TaggedError<PersistenceFailed>()("PersistenceFailed", {

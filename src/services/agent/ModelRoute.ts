@@ -1,5 +1,6 @@
 import { Context, Effect, Schema, Stream } from "effect"
 import type { Message } from "../session/Transcript.js"
+import type { TokenUsage } from "./TokenUsage.js"
 
 /** A tool as the model sees it; `parameters` is a JSON Schema. */
 export interface ToolDefinition {
@@ -33,17 +34,6 @@ export interface ModelRequest {
 export interface Shown {
   readonly mimeType: "image/jpeg" | "image/png" | "image/gif" | "image/webp"
   readonly base64: string
-}
-
-/** What one answer used, as the provider counted it. */
-export interface TokenUsage {
-  /** The whole prompt: what came from a cache and what was written to one are in it. */
-  readonly inputTokens: number
-  /** Everything that was generated, reasoning in it. */
-  readonly outputTokens: number
-  readonly cacheReadTokens: number
-  readonly cacheWriteTokens: number
-  readonly reasoningTokens: number
 }
 
 /** What a model streams, undecoded: a tool call's arguments are text (decision 30). */

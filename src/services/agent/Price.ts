@@ -1,5 +1,5 @@
 /** What a model's tokens cost: the owner's own prices, else the list prices of well-known models. Estimates, in US dollars. Pure. */
-import type { TokenUsage } from "./ModelRoute.js"
+import type { TokenUsage } from "./TokenUsage.js"
 
 /** US dollars for a million tokens. */
 export interface Price {

@@ -2,7 +2,7 @@ import { Context, type Effect, Schema } from "effect"
 import type { SessionId } from "../session/Session.js"
 import type { Step } from "../state/Database.js"
 import type { StateError } from "../state/StateError.js"
-import type { TokenUsage } from "./ModelRoute.js"
+import type { TokenUsage } from "./TokenUsage.js"
 
 /** What one backend was asked for: an empty task is the conversation itself, else `compression`, `title` … */
 export interface Spent {

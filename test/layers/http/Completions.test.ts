@@ -70,7 +70,7 @@ layer(server(), { excludeTestServices: true })("chat completions", (it) => {
       assert.strictEqual(answer.status, 200, answer.text)
       const completion = Schema.decodeUnknownSync(Completion, { onExcessProperty: "error" })(answer.json)
       assert.strictEqual(completion.choices[0]?.message.content, "You said: third\nfourth")
-      assert.deepStrictEqual(completion.usage, { prompt_tokens: 9, completion_tokens: 5, total_tokens: 14 })
+      assert.deepStrictEqual(completion.usage, { prompt_tokens: 7, completion_tokens: 5, total_tokens: 12 })
 
       const { event, arrival } = play.accepted[0]!
       assert.strictEqual(event.text, "third\nfourth")
@@ -111,7 +111,7 @@ layer(server(), { excludeTestServices: true })("chat completions", (it) => {
       assert.strictEqual(chunks[0]?.choices[0]?.delta.role, "assistant")
       assert.strictEqual(textOf(lines), "You said: hello")
       assert.strictEqual(chunks.at(-2)?.choices[0]?.finish_reason, "stop")
-      assert.deepStrictEqual(chunks.at(-1)?.usage, { prompt_tokens: 9, completion_tokens: 5, total_tokens: 14 })
+      assert.deepStrictEqual(chunks.at(-1)?.usage, { prompt_tokens: 7, completion_tokens: 5, total_tokens: 12 })
       assert.strictEqual(new Set(chunks.map((chunk) => chunk.id)).size, 1)
     })
   )

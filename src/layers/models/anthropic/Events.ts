@@ -3,7 +3,8 @@
  * cost the answer. Tool input stays text (decision 30).
  */
 import { Schema } from "effect"
-import type { BackendName, ModelPart, TokenUsage } from "../../../services/agent/ModelRoute.js"
+import type { BackendName, ModelPart } from "../../../services/agent/ModelRoute.js"
+import type { TokenUsage } from "../../../services/agent/TokenUsage.js"
 import * as Nesting from "../../../services/operation/Nesting.js"
 import type { EventReader } from "../EventParts.js"
 import { finishReason } from "../FinishReason.js"

@@ -1,6 +1,7 @@
 /** Reads one answer, streamed or whole, into parts. Plain state: one object per answer. */
 import { Either } from "effect"
-import type { ModelPart, TokenUsage } from "../../../services/agent/ModelRoute.js"
+import type { ModelPart } from "../../../services/agent/ModelRoute.js"
+import type { TokenUsage } from "../../../services/agent/TokenUsage.js"
 import * as Misfit from "../../../services/operation/Misfit.js"
 import * as ErrorBody from "../ErrorBody.js"
 import { finishReason } from "../FinishReason.js"

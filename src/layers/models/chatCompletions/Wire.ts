@@ -1,6 +1,7 @@
 /** The chat-completions format, both ways: what is sent as plain JSON, what comes decoded loosely (servers differ) but always decoded. */
 import { Schema } from "effect"
-import type { ModelRequest, TokenUsage } from "../../../services/agent/ModelRoute.js"
+import type { ModelRequest } from "../../../services/agent/ModelRoute.js"
+import type { TokenUsage } from "../../../services/agent/TokenUsage.js"
 import type { Message } from "../../../services/session/Transcript.js"
 import * as Misfit from "../../../services/operation/Misfit.js"
 import * as Effort from "../Effort.js"

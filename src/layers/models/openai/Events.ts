@@ -1,6 +1,7 @@
 /** The events of the Responses API, read loosely: only the fields that count. Arguments stay text (decision 30). */
 import { Option, Schema } from "effect"
-import type { BackendName, ModelPart, TokenUsage } from "../../../services/agent/ModelRoute.js"
+import type { BackendName, ModelPart } from "../../../services/agent/ModelRoute.js"
+import type { TokenUsage } from "../../../services/agent/TokenUsage.js"
 import * as ErrorBody from "../ErrorBody.js"
 import type { EventReader } from "../EventParts.js"
 import { finishReason } from "../FinishReason.js"

@@ -9,9 +9,9 @@ import {
   ModelError,
   type ModelErrorReason,
   type ModelPart,
-  type ModelRequest,
-  type TokenUsage
+  type ModelRequest
 } from "../../../services/agent/ModelRoute.js"
+import type { TokenUsage } from "../../../services/agent/TokenUsage.js"
 
 /** A part as a script writes it: an id is made for a call without one, arguments may be a value. */
 export type ScriptedPart =
