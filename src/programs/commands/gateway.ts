@@ -3,6 +3,7 @@ import * as Options from "@effect/cli/Options"
 import { Effect, Option, Schema } from "effect"
 import process from "node:process"
 import { fileURLToPath } from "node:url"
+import * as Turn from "../../fibers/Turn.js"
 import * as StderrLog from "../../layers/terminal/StderrLog.js"
 import * as StartBrake from "../../layers/node/service/StartBrake.js"
 import { Ended } from "./failure.js"
@@ -60,7 +61,9 @@ const run = (options: RunOptions) =>
       },
       (started) => launch.greet(started, environment)
     )
-    const code = yield* Effect.repeat(once, { while: (ended) => options.keep && ended === 75 })
+    // Each life in a fiber of its own: what one sets there, as its log, ends with it.
+    const life = Effect.scoped(Effect.flatMap(Turn.forkWorker(once), Turn.result))
+    const code = yield* Effect.repeat(life, { while: (ended) => options.keep && ended === 75 })
     if (code !== 0) return yield* new Ended({ code, text: null })
   }).pipe(Effect.provide(StderrLog.removed))
 
