@@ -2,6 +2,7 @@
 import { Clock, Effect } from "effect"
 import { addressOf } from "../../services/conversation/Admission.js"
 import { signatureOf } from "../../services/conversation/InboundEvent.js"
+import { InternalEvents } from "../../services/conversation/InternalEvents.js"
 import type { InboxEntry } from "../../services/conversation/Inbox.js"
 import type { SessionCommands } from "./SessionCommands.js"
 import type { CommandName } from "../../services/conversation/SlashCommand.js"
@@ -73,6 +74,7 @@ export const make = Effect.gen(function* () {
   const skills = yield* Skills
   const mcp = yield* McpServers
   const agents = yield* AgentCommands.make
+  const internal = yield* InternalEvents
   const ownCommands = [...(yield* Settings).quickCommands].map(([name, means]) => ({
     usage: `/${name}`,
     help: means.type === "alias" ? `the same as: ${means.target}` : `runs: ${means.command}`
@@ -170,6 +172,8 @@ export const make = Effect.gen(function* () {
         case "resume": {
           if (args === "") return "Say which one: /resume NAME. /sessions lists them."
           const session = yield* sessions.resume(entry.key, args, ownerOf(entry))
+          // A report may have waited for it.
+          yield* internal.announce
           return `Back in "${session.title ?? session.id}" (${session.messageCount} messages).`
         }
         case "title":

@@ -15,6 +15,7 @@ import { Authorization } from "../../services/conversation/Authorization.js"
 import { BusyModes } from "../../services/conversation/BusyModes.js"
 import { Conversations } from "../../services/conversation/Conversations.js"
 import { Inbox, type InboxEntry, type InboxMessage } from "../../services/conversation/Inbox.js"
+import type { InternalEvents } from "../../services/conversation/InternalEvents.js"
 import { Pairing } from "../../services/conversation/Pairing.js"
 import { TurnStore } from "../../services/conversation/TurnStore.js"
 import { Delegation } from "../../services/delegation/Delegation.js"
@@ -230,6 +231,7 @@ export const layer: Layer.Layer<
   | Spending
   | Usage
   | Inbox
+  | InternalEvents
   | Listener
   | Database
   | SessionStore

@@ -1,5 +1,6 @@
 /** Hands internal events to their conversations: one transaction makes each a row of the inbox and writes its receipt. */
 import { Clock, Effect, Layer } from "effect"
+import * as DeliveryOrigin from "../../fibers/DeliveryOrigin.js"
 import { Parcel } from "../../fibers/Parcel.js"
 import * as Turn from "../../fibers/Turn.js"
 import { Conversations } from "../../services/conversation/Conversations.js"
@@ -12,6 +13,8 @@ import {
   routeOf
 } from "../../services/conversation/InternalEvents.js"
 import { TurnStore } from "../../services/conversation/TurnStore.js"
+import * as Notice from "../../services/delivery/Notice.js"
+import { Notifier } from "../../services/delivery/Notifier.js"
 import { Drain } from "../../services/operation/Drain.js"
 import { Ids } from "../../services/operation/Ids.js"
 import { Readiness } from "../../services/operation/Readiness.js"
@@ -27,6 +30,14 @@ const lookAgain = "5 seconds"
 /** Copies of copies of a conversation that are followed. */
 const mostBranches = 50
 
+/** Where the conversation is that asked for the work. */
+type Standing =
+  | { readonly _tag: "Open"; readonly session: Session }
+  | { readonly _tag: "Aside"; readonly session: Session }
+  | { readonly _tag: "Closed" }
+
+const aside = (session: Session): Standing => ({ _tag: "Aside", session })
+
 const make = Effect.gen(function* () {
   const events = yield* InternalEvents
   const inbox = yield* Inbox
@@ -37,12 +48,11 @@ const make = Effect.gen(function* () {
   const drain = yield* Drain
   const ids = yield* Ids
   const readiness = yield* Readiness
+  const notifier = yield* Notifier
 
-  /** The conversation goes on in the copy that was made of it; one that its person closed stays closed. */
-  const openOf = (key: SessionKey, sessionId: string): Effect.Effect<Session | null, StateError> =>
+  /** The conversation that goes on in a copy that was made of it. */
+  const copyOf = (key: SessionKey, sessionId: string): Effect.Effect<Session | null, StateError> =>
     Effect.gen(function* () {
-      const asked = yield* sessions.get(sessionId)
-      if (asked === null || asked.endedAt === null) return asked
       const now = yield* sessions.peek(key)
       let from: Session | null = now
       for (let step = 0; from !== null && step < mostBranches; step++) {
@@ -53,6 +63,27 @@ const make = Effect.gen(function* () {
         from = parent
       }
       return null
+    })
+
+  /** One that its person closed stays closed; one that was put aside for another may be gone on with. */
+  const standingOf = (key: SessionKey, sessionId: string): Effect.Effect<Standing, StateError> =>
+    Effect.gen(function* () {
+      const asked = yield* sessions.get(sessionId)
+      if (asked === null) return { _tag: "Closed" }
+      if (asked.endedAt === null) return asked.key === key ? { _tag: "Open", session: asked } : aside(asked)
+      const copy = yield* copyOf(key, sessionId)
+      if (copy !== null) return { _tag: "Open", session: copy }
+      return asked.endReason === "session_switch" ? aside(asked) : { _tag: "Closed" }
+    })
+
+  /** It waits for its conversation, and the person hears that it does. */
+  const putAside = (row: InternalRow, session: Session, key: SessionKey, turn: Turn.Turn) =>
+    Effect.gen(function* () {
+      if (!(yield* database.write("internal.aside", events.putAside(row.cause, session.id, key)))) return
+      yield* notifier.tell(
+        { sessionKey: key, address: DeliveryOrigin.chat(turn.origin), about: row.cause.id },
+        Notice.reportWaits({ conversation: session.title ?? session.id })
+      )
     })
 
   const refuse = (row: InternalRow, reason: string) =>
@@ -77,8 +108,10 @@ const make = Effect.gen(function* () {
       const route = routeOf(turn)
       if (route._tag === "Nowhere") return yield* refuse(row, route.reason)
       const { key } = route
-      const session = yield* openOf(key, route.sessionId)
-      if (session === null) return yield* refuse(row, "the conversation that asked for it was closed")
+      const standing = yield* standingOf(key, route.sessionId)
+      if (standing._tag === "Closed") return yield* refuse(row, "the conversation that asked for it was closed")
+      const { session } = standing
+      if (standing._tag === "Aside") return yield* putAside(row, session, key, turn)
       const arrival = { ...arrivalOf(turn), ...((yield* isOfPaired(turn)) ? { paired: true } : {}) }
       if (!(yield* conversations.reserve(key))) return
       const event = inboundOf({ ...row, turn }, session.id, yield* Clock.currentTimeMillis)
@@ -117,5 +150,5 @@ const make = Effect.gen(function* () {
 export const layer: Layer.Layer<
   never,
   never,
-  InternalEvents | Inbox | Conversations | SessionStore | TurnStore | Database | Drain | Ids | Readiness
+  InternalEvents | Inbox | Conversations | SessionStore | TurnStore | Database | Drain | Ids | Readiness | Notifier
 > = Layer.scopedDiscard(make)

@@ -15,7 +15,7 @@ const Row = Schema.Struct({
   causeId: Schema.String,
   parcel: Packed,
   text: Schema.String,
-  state: Schema.Literal("expected", "stored", "accepted", "refused"),
+  state: Schema.Literal("expected", "stored", "accepted", "aside", "refused"),
   storedAt: Schema.Number,
   eventId: Schema.NullOr(Schema.String),
   reason: Schema.NullOr(Schema.String)
@@ -91,6 +91,17 @@ const make = Effect.gen(function* () {
           WHERE kind = ${cause.kind} AND cause_id = ${cause.id} AND state = 'stored' RETURNING 1`
         return accepted.length > 0
       }),
+    putAside: (cause, sessionId, key) =>
+      Effect.gen(function* () {
+        const sql = yield* Transaction
+        // Its conversation may have been taken up again since somebody looked.
+        const put = yield* sql`UPDATE internal_events SET state = 'aside', reason = ${sessionId},
+            settled_at = ${yield* Clock.currentTimeMillis}
+          WHERE kind = ${cause.kind} AND cause_id = ${cause.id} AND state = 'stored'
+            AND NOT EXISTS (SELECT 1 FROM sessions WHERE id = ${sessionId} AND ended_at IS NULL AND key = ${key})
+          RETURNING 1`
+        return put.length > 0
+      }),
     refuse: (cause, reason) => refuseRow(cause.kind, cause.id, reason),
     get: Effect.fn("InternalEvents.get")((cause: InternalCause) =>
       database.read("internal.get", (sql) =>
@@ -103,6 +114,14 @@ const make = Effect.gen(function* () {
     )
   })
 })
+
+/** In the transaction that takes a conversation up again: what waited for it is to be handed over now. */
+export const takeUp = (sessionId: string): Step<void> =>
+  Effect.gen(function* () {
+    const sql = yield* Transaction
+    yield* sql`UPDATE internal_events SET state = 'stored', reason = NULL, settled_at = NULL
+      WHERE state = 'aside' AND reason = ${sessionId}`
+  })
 
 /** Internal events in SQLite, with a bell for the process that hands them over. */
 export const layer: Layer.Layer<InternalEvents, never, Database> = Layer.scoped(InternalEvents, make)

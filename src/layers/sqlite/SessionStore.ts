@@ -16,6 +16,7 @@ import {
 import * as TitleText from "../../services/session/TitleText.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import * as Rows from "./Rows.js"
+import * as InternalEvents from "./InternalEvents.js"
 import * as SessionRows from "./SessionRows.js"
 import * as SessionTitles from "./SessionTitles.js"
 
@@ -156,6 +157,7 @@ const make = Effect.gen(function* () {
         yield* sql`DELETE FROM routes WHERE session_id = ${target.id} AND key <> ${key}`
         yield* sql`UPDATE sessions SET key = ${key}, ended_at = NULL, end_reason = NULL WHERE id = ${target.id}`
         yield* SessionRows.route(sql, key, target.id, yield* Clock.currentTimeMillis)
+        yield* InternalEvents.takeUp(target.id)
         return (yield* rows.byId(sql, target.id)) ?? target
       })
     )

@@ -16,9 +16,10 @@ import { ChatType, InboundEvent, type InternalCause, Source } from "./InboundEve
 
 /**
  * expected: the work goes on · stored: it has ended and nobody was told · accepted: its event is in the inbox, which is
- * the receipt · refused: nobody is to be told, or there is no conversation any more.
+ * the receipt · aside: its conversation was put aside for another one, and is told when somebody goes on with it · refused:
+ * nobody is to be told, or there is no conversation any more.
  */
-export type InternalState = "expected" | "stored" | "accepted" | "refused"
+export type InternalState = "expected" | "stored" | "accepted" | "aside" | "refused"
 
 export interface InternalRow {
   readonly cause: InternalCause
@@ -49,6 +50,8 @@ export class InternalEvents extends Context.Tag("hermes/conversation/InternalEve
     readonly waiting: Effect.Effect<ReadonlyArray<InternalRow>, StateError>
     /** The receipt; false when there is one already. */
     readonly accept: (cause: InternalCause, eventId: string) => Step<boolean>
+    /** It waits until the session is open as `key` again; false when it is by now, or somebody has handed it over. */
+    readonly putAside: (cause: InternalCause, sessionId: string, key: SessionKey) => Step<boolean>
     /** Nobody is told of it, or not any more. */
     readonly refuse: (cause: InternalCause, reason: string) => Step<void>
     readonly get: (cause: InternalCause) => Effect.Effect<InternalRow | null, StateError>

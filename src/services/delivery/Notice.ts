@@ -47,6 +47,7 @@ export const codes = [
   "reply.cut",
   "reply.undelivered",
   "reply.recovered",
+  "report.waits",
   "approval.request",
   "approval.expired",
   "approval.denied",
@@ -338,6 +339,13 @@ export const replyUndelivered = (failure: { readonly problem: string }): Notice 
 /** Opens the one second copy of a reply whose arrival is in doubt (decision 22). */
 export const replyRecovered = (): Notice =>
   notice("reply.recovered", "(Recovered after an interruption; you may have seen this already.)")
+
+/** Work in the background has ended, and the conversation that asked for it was put aside by `/resume`. */
+export const reportWaits = (of: { readonly conversation: string }): Notice =>
+  notice(
+    "report.waits",
+    `Something that was at work for "${of.conversation}" is done. /resume ${of.conversation} brings its report.`
+  )
 
 // Files
 

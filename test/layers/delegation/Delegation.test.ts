@@ -229,6 +229,36 @@ describe("a helper in the background", () => {
     }).pipe(Effect.provide(Testing.gateway({ model })))
   })
 
+  it.scopedLive("waits with its report while its conversation is put aside, and says so", () => {
+    const held = gate()
+    return Effect.gen(function* () {
+      yield* say("the other matter")
+      yield* heard("you said: the other matter")
+      yield* say("/new")
+      yield* heard("A new conversation")
+      yield* say(go({ goal: "slow", background: true }))
+      yield* heard("tool said:")
+      yield* say("/title Slow work")
+      yield* heard("Slow work")
+      yield* held.waits
+      yield* say("/resume the other matter")
+      yield* heard("the other matter", 2)
+      yield* held.answer("forty-two")
+      yield* heard("/resume Slow work brings its report")
+      yield* eventually("SELECT state FROM internal_events", isState("aside"))
+      expect((yield* (yield* only).sent.all).filter((one) => one.text.includes("forty-two"))).toEqual([])
+      yield* say("/resume Slow work")
+      expect((yield* heard("report:")).text).toContain("forty-two")
+      expect(
+        yield* rows(
+          `SELECT DISTINCT s.title FROM messages AS m JOIN sessions AS s ON s.id = m.session_id
+            WHERE m.role = 'assistant' AND m.text LIKE 'report:%'`
+        )
+      ).toEqual([{ title: "Slow work" }])
+      yield* eventually("SELECT state FROM internal_events", isState("accepted"))
+    }).pipe(Effect.provide(Testing.gateway({ model: agent(held.helper) })))
+  })
+
   it.scopedLive("is ended by /stop and by the end of its conversation, and nobody hears of it again", () =>
     Effect.gen(function* () {
       yield* say(go({ tasks: [{ goal: "a" }, { goal: "b" }], background: true }))

@@ -309,6 +309,27 @@ export const scenarios: ReadonlyArray<Scenario> = [
     run: say({ text: "", media: [{ path: "/nowhere/voice.ogg", mimeType: "audio/ogg", name: "voice.ogg" }] })
   },
   {
+    about: "work in the background of a conversation that was put aside",
+    codes: ["report.waits"],
+    options: {
+      model: (request) => {
+        if (request.systemPrompt.startsWith("You are a helper"))
+          return Testing.effect(Effect.as(Effect.sleep("300 millis"), Testing.say("done")))
+        if (isResult(request)) return Testing.say("it is at work")
+        return lastUser(request) === "delegate"
+          ? Testing.call("delegate_task", { goal: "slow", background: true })
+          : model(request)
+      }
+    },
+    run: Effect.gen(function* () {
+      yield* Effect.zipRight(say("another matter"), heard("you said: another matter"))
+      yield* Effect.zipRight(say("/new"), heard("A new conversation"))
+      yield* Effect.zipRight(say("delegate"), heard("it is at work"))
+      yield* say("/resume another matter")
+      yield* heard(words["report.waits"])
+    })
+  },
+  {
     about: "what an earlier life left behind",
     codes: ["reply.late", "reply.recovered"],
     options: { settings: { conversation: { busyMode: "queue" } } },

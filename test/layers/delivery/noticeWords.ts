@@ -40,6 +40,7 @@ export const words: { readonly [C in Notice.Code]: RegExp } = {
   "reply.cut": /more characters; the whole text is kept/,
   "reply.undelivered": /have an answer for you but could not deliver/,
   "reply.recovered": /Recovered after an interruption/,
+  "report.waits": /is done\. \/resume .* brings its report/,
   "approval.request": /May I run this \(terminal\)\?/,
   "approval.expired": /No answer came in time, so I did not run/,
   "approval.denied": /Not run, as you said/,

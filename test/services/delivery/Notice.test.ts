@@ -48,6 +48,7 @@ const all: ReadonlyArray<Notice.Notice> = [
   Notice.replyCut({ left: 10 }),
   Notice.replyUndelivered({ problem: "the chat is gone" }),
   Notice.replyRecovered(),
+  Notice.reportWaits({ conversation: "Plans" }),
   Notice.approvalRequest(question),
   Notice.approvalExpired(question),
   Notice.approvalDenied(question),
