@@ -132,6 +132,13 @@ const broken: ReadonlyArray<Broken> = [
     finds: ["secrets", /line 4/, /\.env/]
   },
   {
+    what: "secrets within braces in config.yaml",
+    breaks: config(
+      "limits:\n  daily_tokens: 5000\nfallback_providers: [{api_key: plain, model: x}]\nx: {h: 'Bearer abcdefghijkl'}\n"
+    ),
+    finds: ["secrets", /line 3, 4/, /\.env/]
+  },
+  {
     what: "a line that is none in .env",
     breaks: dotEnv("OPENAI KEY sk\n"),
     finds: [".env", /line \d+ is no NAME=value/, /correct it/]

@@ -51,14 +51,18 @@ export const place = (home: string): Effect.Effect<Check> =>
   Effect.sync(() => placeOf(fs.existsSync(home) ? fs.realpathSync(home) : home, fs.statfsSync(home).type))
 
 const secretName = /(^|_)(api_?key|token|password|secret)s?$/i
-const secretShape = /\b(sk-[\w-]{16,}|\d{6,}:[\w-]{30,}|gh[pousr]_\w{20,}|xox[abpr]-[\w-]{10,})/
+const secretShape = /\b(sk-[\w-]{16,}|\d{6,}:[\w-]{30,}|gh[pousr]_\w{20,}|xox[abpr]-[\w-]{10,}|Bearer [\w.~+/=-]{8,})/i
+/** A name and its value, also within braces. */
+const pairs = /(?:^|[\s{,])["']?([\w.-]+)["']?:\s*([^\s#{}[\],][^,}\]#]*)/g
+const nothingSecret = /^(null|~|true|false|[\d.]+|\$\{.*)$/
 
 /** The lines of `config.yaml` that hold what belongs into `.env`; the secrets themselves are not told. */
 const secretLines = (text: string): ReadonlyArray<number> =>
   text.split("\n").flatMap((row, index) => {
     if (row.trimStart().startsWith("#")) return []
-    const [, name = "", value = ""] = /^\s*(?:- )?([\w.-]+):\s*(.*)$/.exec(row) ?? []
-    const named = secretName.test(name) && value.replace(/\s+#.*$/, "") !== ""
+    const named = [...row.matchAll(pairs)].some(
+      ([, name = "", value = ""]) => secretName.test(name) && !nothingSecret.test(value.trim())
+    )
     return named || secretShape.test(row) ? [index + 1] : []
   })
 

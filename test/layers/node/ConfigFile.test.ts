@@ -147,6 +147,21 @@ describe("ConfigFile", () => {
     })
   )
 
+  it.effect("tells the shape of what is refused, and no word inside of it: that may be a secret", () =>
+    Effect.gen(function* () {
+      const found = yield* issues({
+        config: [
+          "fallback_providers: [{api_key: plainword, provider: openai-compatible, model: fb}]",
+          "oauth: {portal: {client_secret: plainword}}",
+          "mcp_servers: {a: {command: x, env: {TOKEN: [plainword]}}}"
+        ].join("\n")
+      })
+      expect(found.filter((issue) => issue.includes("plainword"))).toEqual([])
+      expect(found).toContainEqual(expect.stringMatching(/not \[\{"api_key":"…","provider":"…","model":"…"\}\]$/))
+      expect(found.length).toBeGreaterThanOrEqual(3)
+    })
+  )
+
   it.effect("takes commands of the owner's own by a name of their own, with _ for - as platforms want it", () =>
     Effect.gen(function* () {
       const own = (name: string) => ({ config: `quick_commands:\n  ${name}: { type: exec, command: "df -h" }\n` })

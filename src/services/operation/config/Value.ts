@@ -13,11 +13,18 @@ const named =
   <A extends { readonly [name: string]: unknown }, I>(record: Schema.Schema<A, I>): Schema.Schema<A, I> =>
     record.pipe(Schema.filter((values) => Object.keys(values).every(fits)))
 
+/** A word inside of something else, which may be a secret at the wrong place. */
+const hidden = (_: string, value: unknown): unknown => (typeof value === "string" ? "…" : value)
+
+/** What stood there: a word as it was, and of what has parts only its shape. */
+const shapeOf = (actual: unknown): string =>
+  ((typeof actual === "string" ? JSON.stringify(actual) : JSON.stringify(actual, hidden)) ?? "nothing").slice(0, 80)
+
 /** Says what was expected, in a person's words, and what stood there. */
 export const expecting = <A, I>(schema: Schema.Schema<A, I>, expected: string): Schema.Schema<A, I> =>
   schema.annotations({
     message: ({ actual }) => ({
-      message: `expected ${expected}, not ${(JSON.stringify(actual) ?? "nothing").slice(0, 80)}`,
+      message: `expected ${expected}, not ${shapeOf(actual)}`,
       override: true
     })
   })
