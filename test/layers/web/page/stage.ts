@@ -39,8 +39,6 @@ export const launchBrowser = (executablePath: string): Promise<Browser> =>
       `--disable-features=${[
         "WebUIOmniboxPopup",
         "WebUIOmniboxAimPopup",
-        // One more that waits for an address which a tab of a test never goes to.
-        "SpareRendererForSitePerProcess",
         "DestroyProfileOnBrowserClose",
         "HttpsUpgrades",
         "MediaRouter",
