@@ -2,7 +2,7 @@
  * The crash matrix: `kill -9` of the built gateway at each point of a run, and what the next one makes of it
  * (cron-delivery.md 2.5 as changed by decisions 14, 15 and 22). Never is anything done a second time.
  */
-import { beforeAll, describe, expect, it } from "@effect/vitest"
+import { describe, expect, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import { Effect, Schema } from "effect"
 import { spawn } from "node:child_process"
@@ -10,14 +10,13 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, write
 import { tmpdir } from "node:os"
 import path from "node:path"
 import process from "node:process"
-import { fileURLToPath } from "node:url"
-import { fresh } from "../../../build/fresh.mjs"
 import { plainEnvironment } from "../../../build/gateway.mjs"
 import * as ModelServer from "../../../src/testing/ModelServer.js"
 import * as TelegramServer from "../../../src/testing/TelegramServer.js"
 import { scaled } from "../../scale.js"
+import { crashing, page } from "./crashing.js"
 
-const program = fileURLToPath(new URL("crashing.mjs", import.meta.url))
+const program = crashing()
 const result = "the result of the run"
 
 interface Case {
@@ -96,7 +95,7 @@ interface Running {
 const start = (home: string, environment: Record<string, string>): Running => {
   let output = ""
   const child = spawn(process.execPath, [program], {
-    env: { ...plainEnvironment(), API_SERVER_PORT: "0", ...environment, HERMES_HOME: home },
+    env: { ...plainEnvironment(), API_SERVER_PORT: "0", PAGE: page, ...environment, HERMES_HOME: home },
     stdio: ["ignore", "pipe", "pipe"]
   })
   const hear = (chunk: Buffer): void => {
@@ -137,8 +136,6 @@ const makeDue = (home: string, job: string): void => {
     UPDATE schedule_rules SET rule = json_set(rule, '$.anchor', ${at}) WHERE json_extract(rule, '$.kind') = 'interval'`)
   database.close()
 }
-
-beforeAll(() => fresh("page", "library"), 180_000)
 
 describe("a gateway that dies", () => {
   it.scopedLive(

@@ -1,10 +1,8 @@
 /**
  * The built gateway, which ends itself with SIGKILL at a moment that a test names (`CRASH_AT`), or makes the jobs of a
- * new home and ends (`SETUP`, as JSON).
+ * new home and ends (`SETUP`, as JSON). It shows the page in `PAGE`.
  */
 import { Context, Effect, Layer } from "effect"
-import path from "node:path"
-import { fileURLToPath } from "node:url"
 import * as Programs from "../../../dist/programs/index.js"
 import * as Services from "../../../dist/services/index.js"
 
@@ -23,7 +21,7 @@ const program = Programs.Launch.program({
   home: process.env.HERMES_HOME,
   environment: process.env,
   terminal: false,
-  pageDirectory: path.join(path.dirname(fileURLToPath(import.meta.url)), "../../../dist/page")
+  pageDirectory: process.env.PAGE
 }).pipe(Layer.provide(milestones))
 
 const asked = new Promise((resolve) => process.once("SIGTERM", resolve))

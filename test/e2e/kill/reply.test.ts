@@ -3,7 +3,7 @@
  * the call, after the platform took it, before it is settled (issue 5). What may have arrived comes once more, marked;
  * what cannot have arrived comes once; nothing is lost (decision 22).
  */
-import { beforeAll, describe, expect, it } from "@effect/vitest"
+import { describe, expect, it } from "@effect/vitest"
 import Database from "better-sqlite3"
 import { Effect, Schema } from "effect"
 import { spawn } from "node:child_process"
@@ -11,14 +11,13 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os"
 import path from "node:path"
 import process from "node:process"
-import { fileURLToPath } from "node:url"
-import { fresh } from "../../../build/fresh.mjs"
 import { plainEnvironment } from "../../../build/gateway.mjs"
 import * as ModelServer from "../../../src/testing/ModelServer.js"
 import * as TelegramServer from "../../../src/testing/TelegramServer.js"
 import { scaled } from "../../scale.js"
+import { crashing, page } from "../cron/crashing.js"
 
-const program = fileURLToPath(new URL("../cron/crashing.mjs", import.meta.url))
+const program = crashing()
 
 const config = `
 display:
@@ -92,7 +91,7 @@ const start = (home: string, environment: Record<string, string>) =>
     Effect.sync((): Running => {
       let output = ""
       const child = spawn(process.execPath, [program], {
-        env: { ...plainEnvironment(), API_SERVER_PORT: "0", ...environment, HERMES_HOME: home },
+        env: { ...plainEnvironment(), API_SERVER_PORT: "0", PAGE: page, ...environment, HERMES_HOME: home },
         stdio: ["ignore", "pipe", "pipe"]
       })
       const hear = (chunk: Buffer): void => {
@@ -194,8 +193,6 @@ const play = (one: Case) =>
     expect(query(home, "SELECT id FROM turns WHERE ended_at IS NULL"), name).toEqual([])
     expect(query(home, "SELECT state FROM inbound_events"), name).toEqual([{ state: "answered" }])
   }).pipe(Effect.scoped)
-
-beforeAll(() => fresh("page", "library"), 180_000)
 
 describe("a gateway that dies over a reply", () => {
   it.scopedLive(
