@@ -342,7 +342,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
           else waiting.push(entry)
           return yield* next
         }
-        const parsed = SlashCommand.parse(entry.event.text)
+        const parsed = SlashCommand.of(entry.event)
         const atOnce = parsed._tag === "Unknown" || (parsed._tag === "Command" && parsed.spec.busy === "dispatch")
         const own = typed.own(parsed)
         if (running?.spoken === true && !atOnce && own === null) return void deferred.push(entry)
@@ -482,7 +482,7 @@ export const make = (key: SessionKey, services: ActorServices, retire: (actor: A
         isAtRest() &&
         event.internal === null &&
         event.media.length === 0 &&
-        SlashCommand.parse(event.text)._tag === "NotACommand",
+        SlashCommand.of(event)._tag === "NotACommand",
       loop: Effect.whileLoop({ while: () => !retired, body: () => step, step: () => undefined })
     }
     return actor

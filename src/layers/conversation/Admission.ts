@@ -79,7 +79,7 @@ const make = Effect.gen(function* () {
 
   /** While draining a command still acts on what runs; a message is kept for after only where it would have waited anyway. */
   const whileDraining = (event: InboundEvent): "go on" | "keep" | "refuse" =>
-    SlashCommand.parse(event.text)._tag === "Command"
+    SlashCommand.of(event)._tag === "Command"
       ? "go on"
       : settings.conversation.busyMode === "interrupt"
         ? "refuse"
@@ -113,7 +113,7 @@ const make = Effect.gen(function* () {
     if (drained !== null && draining === "refuse") return yield* refuse(event, Notice.drainRefused(drained))
     const paused = yield* pause.current
     // Kept for later only where it can be answered later.
-    if (paused !== null && addressOf(event.source, null) === null && SlashCommand.parse(event.text)._tag !== "Command")
+    if (paused !== null && addressOf(event.source, null) === null && SlashCommand.of(event)._tag !== "Command")
       return yield* refuse(event, Notice.pauseRefused(paused))
     const key = sessionKey(event.source, settings.conversation)
     if (!(yield* conversations.reserve(key)))

@@ -120,7 +120,9 @@ export const layer = HttpApiBuilder.group(Api, "completions", (handlers) =>
           text: asked.question,
           messageId: null,
           sentAt: yield* Clock.currentTimeMillis,
-          instructions: asked.instructions
+          instructions: asked.instructions,
+          // Nothing goes on in a conversation that ends with its answer, so there is nothing in it to command.
+          verbatim: standsAlone
         })
         const arrival = arrivalOf(caller, {
           asyncDelivery: !standsAlone,

@@ -47,6 +47,7 @@ export const eventOf = (options: {
   readonly sentAt: number
   readonly instructions: string | null
   readonly media?: InboundEvent["media"]
+  readonly verbatim?: boolean
 }): InboundEvent =>
   new InboundEvent({
     source: options.source,
@@ -56,7 +57,8 @@ export const eventOf = (options: {
     media: options.media ?? [],
     sentAt: options.sentAt,
     sessionId: options.sessionId,
-    instructions: options.instructions
+    instructions: options.instructions,
+    verbatim: options.verbatim ?? false
   })
 
 /**

@@ -156,7 +156,8 @@ export const Completions = HttpApiGroup.make("completions")
         answersWithEvents(
           "Asks the agent, as a model",
           "The last message is the question. Without `X-Hermes-Session-Id` the request stands alone: earlier messages " +
-            "are its context, and nobody can be asked for an approval. With it the session's own history goes on. " +
+            "are its context, nobody can be asked for an approval, and the question is the model's as it stands, also where " +
+            "it looks like a command. With it the session's own history goes on. " +
             "`model`, `tools`, `max_tokens`, `temperature` and the like are ignored: the agent has its own. " +
             "`stream: true` answers with `ChatCompletionChunk`s and a final `[DONE]`.",
           "ChatCompletionChunk"

@@ -58,6 +58,10 @@ export class InboundEvent extends Schema.Class<InboundEvent>("hermes/conversatio
     Schema.propertySignature,
     Schema.withConstructorDefault(() => null)
   ),
+  /** It is for the model as it stands, also where it looks like a command: a program wrote it, and nobody typed. */
+  verbatim: Schema.optionalWith(Schema.Boolean, { default: () => false }).pipe(
+    Schema.withConstructorDefault(() => false)
+  ),
   /** Null: a person said it. Rows of before there were others do not have it. */
   internal: Schema.optional(Schema.NullOr(InternalCause)).pipe(
     Schema.withDefaults({ constructor: () => null, decoding: () => null })

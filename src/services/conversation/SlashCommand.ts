@@ -3,6 +3,7 @@
  */
 
 import * as Spelling from "../operation/Spelling.js"
+import type { InboundEvent } from "./InboundEvent.js"
 
 /** While a turn runs: answered at once; ends the turn first; or refused. */
 export type BusyClass = "dispatch" | "interruptThenDispatch" | "reject"
@@ -200,6 +201,10 @@ export const parse = (text: string, prefix = "/"): Parsed => {
   if (spec !== undefined && args !== null) return { _tag: "Command", name: spec.name, spec, args, typed }
   return prefix === "/" ? { _tag: "Unknown", typed, closest: closestTo(typed) } : { _tag: "NotACommand" }
 }
+
+/** What a message commands: nothing where it is for the model as it stands. */
+export const of = ({ text, verbatim }: Pick<InboundEvent, "text" | "verbatim">): Parsed =>
+  verbatim ? { _tag: "NotACommand" } : parse(text)
 
 /** The text of `/help`; the owner's own commands come last. */
 export const helpText = (own: ReadonlyArray<Pick<CommandSpec, "usage" | "help">>): string =>

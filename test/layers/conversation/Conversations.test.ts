@@ -9,6 +9,8 @@ import * as Notice from "../../../src/services/delivery/Notice.js"
 import { Explain } from "../../../src/services/delivery/Explain.js"
 import { Drain } from "../../../src/services/operation/Drain.js"
 import { Activity } from "../../../src/services/operation/Activity.js"
+import { Admission } from "../../../src/services/conversation/Admission.js"
+import { Pause } from "../../../src/services/operation/Pause.js"
 import { Conversations } from "../../../src/services/conversation/Conversations.js"
 import { Pairing } from "../../../src/services/conversation/Pairing.js"
 import { Settings } from "../../../src/services/operation/Settings.js"
@@ -153,6 +155,24 @@ describe("a conversation", () => {
       const { requests } = yield* Testing.ScriptedModel
       expect((yield* requests).map(lastUser)).toEqual(["hello"])
     }).pipe(Effect.provide(Testing.gateway({ model: echo })))
+  )
+
+  it.scopedLive("gives a program's words to the model as they stand, also where they look like a command", () =>
+    Effect.gen(function* () {
+      const admission = yield* Admission
+      for (const text of ["/pause now", "/frobnicate", "/new"])
+        yield* admission.accept(event({ text, verbatim: true }), {
+          authorizedUpstream: true,
+          asyncDelivery: true,
+          marker: CronMarker.notCron,
+          unattended: "unattended",
+          workingDirectory: null
+        })
+      yield* heard("you said: /new")
+      const { requests } = yield* Testing.ScriptedModel
+      expect((yield* requests).map(lastUser)).toEqual(["/pause now", "/frobnicate", "/new"])
+      expect(yield* (yield* Pause).current).toBeNull()
+    }).pipe(Effect.provide(Testing.gateway({ model: echo, settings: { conversation: { busyMode: "queue" } } })))
   )
 
   it.scopedLive("begins nothing while it is paused, lets what runs go on, and answers what waited in order", () =>

@@ -75,6 +75,7 @@ layer(server(), { excludeTestServices: true })("chat completions", (it) => {
       const { event, arrival } = play.accepted[0]!
       assert.strictEqual(event.text, "third\nfourth")
       assert.strictEqual(event.instructions, "Be brief.\n\nAnd kind.")
+      assert.isTrue(event.verbatim)
       assert.include(event.source, { platform: "api_server", chatId: event.sessionId, chatType: "dm", userId: "owner" })
       assert.include(arrival, { authorizedUpstream: true, asyncDelivery: false, unattended: "unattended" })
 
@@ -168,6 +169,10 @@ layer(server(), { excludeTestServices: true })("chat completions", (it) => {
         ]
       )
       assert.include(play.accepted[0]?.arrival, { asyncDelivery: true, unattended: "unattended" })
+      assert.deepStrictEqual(
+        play.accepted.map(({ event }) => event.verbatim),
+        [false, false]
+      )
       const rows = yield* (yield* Transcript).load(SessionId.make("my-session"))
       assert.deepStrictEqual(
         rows.map(({ message }) => message.text),
