@@ -84,6 +84,27 @@ layer(monitors(true), { excludeTestServices: true })("a monitor", (it) => {
     })
   )
 
+  it.effect("of a script sees a change in the middle of what is too long to be kept, and one of blanks", () =>
+    Effect.gen(function* () {
+      const print = (text: string) => {
+        writeFileSync(path.join(scripts, "printed"), text)
+        writeFileSync(path.join(scripts, "print.sh"), "cat printed")
+      }
+      const long = (middle: string) => `${"A".repeat(200_000)}\nMIDDLE ${middle}\n${"B".repeat(200_000)}\n`
+      const script: Monitor = { kind: "script", target: "print.sh" }
+      print(long("111"))
+      const first = yield* look(script, null)
+      if (first._tag === "NoChange") return expect(first).toBe("a first look")
+      expect((yield* look(script, first.state))._tag).toBe("NoChange")
+      print(long("222"))
+      const changed = yield* look(script, first.state)
+      if (changed._tag === "NoChange") return expect(changed).toBe("a change")
+      expect(changed.block).toContain("only in what is not kept of it")
+      print(`${long("222")}\n`)
+      expect((yield* look(script, changed.state))._tag).toBe("Changed")
+    })
+  )
+
   it.effect("says what is wrong with a page: its status, its size, where it leads", () =>
     Effect.gen(function* () {
       const problem = (changed: Partial<typeof answer>) =>
