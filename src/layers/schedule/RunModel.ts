@@ -55,7 +55,7 @@ export const make = Effect.gen(function* () {
 
   return (job: Job): Effect.Effect<RunModel> => {
     if (job.provider !== null || job.model !== null || job.baseUrl !== null)
-      return pinned(job, job.provider, job.model, true)
+      return pinned(job, job.provider ?? settings.cron.provider, job.model, true)
     return settings.cron.provider !== null || settings.cron.model !== null
       ? pinned(job, settings.cron.provider, settings.cron.model, false)
       : unpinned(job)

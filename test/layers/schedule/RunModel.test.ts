@@ -61,6 +61,31 @@ const made = (draft: { readonly model?: string; readonly provider?: string } = {
 const old = "http://127.0.0.1:7801/v1"
 const local = (model: string, baseUrl: string) => backend("openai-compatible", model, baseUrl)
 
+describe("a job that names a model alone", () => {
+  const spare = backend("anthropic", "claude", null)
+
+  it.effect("is asked of the provider of all jobs, and without one of the configured provider", () =>
+    Effect.gen(function* () {
+      const job = yield* made({ model: "mine" })
+      const model = backend("openai", "gpt-5-mini", null)
+      expect(yield* asked(job, { model, others: [spare], cron: { provider: "anthropic", model: "claude" } })).toBe(
+        "anthropic/mine at its own address"
+      )
+      expect(yield* asked(job, { model, others: [spare] })).toBe("openai/mine at its own address")
+    }).pipe(Effect.provide(jobs()))
+  )
+
+  it.effect("whose provider is named too goes there, whatever all jobs have", () =>
+    Effect.gen(function* () {
+      const job = yield* made({ model: "mine", provider: "openai" })
+      const model = backend("openai", "gpt-5-mini", null)
+      expect(yield* asked(job, { model, others: [spare], cron: { provider: "anthropic" } })).toBe(
+        "openai/mine at its own address"
+      )
+    }).pipe(Effect.provide(jobs()))
+  )
+})
+
 describe("a job that names no model", () => {
   const job = made().pipe(
     Effect.map((one): Job => ({
