@@ -21,7 +21,7 @@ export class MonitorFailed extends Schema.TaggedError<MonitorFailed>()("MonitorF
 
 export type MonitorSight =
   | { readonly _tag: "NoChange" }
-  /** `block` is said to the agent: the baseline, or the difference and what is there now. `state` is stored when the run is recorded. */
+  /** `block` is said to the agent: the baseline, or the difference and what is there now. `state` is stored once the run's answer is out. */
   | { readonly _tag: "Changed"; readonly block: string; readonly state: MonitorState }
 
 /** Looks before anything expensive happens, and wakes the agent on change only (cron-delivery.md 3.8). */

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Clock, Effect, Schedule } from "effect"
 import { FileSystem } from "@effect/platform"
+import { SendRefused } from "../../../src/services/adapter/Adapter.js"
 import { Settings } from "../../../src/services/operation/Settings.js"
 import { JobOrigin } from "../../../src/services/schedule/Job.js"
 import { type JobDraft, Jobs } from "../../../src/services/schedule/Jobs.js"
@@ -255,6 +256,43 @@ describe("a run", () => {
       yield* fs.remove(`${home}/scripts/look.sh`)
       expect((yield* runNow("watch")).reason).toBe(`script "look.sh": there is no such file in ${home}/scripts`)
     }).pipe(Effect.provide(Testing.gateway({ model: [] })))
+  )
+
+  it.scopedLive("whose answer reached nobody, or whose script let the agent sleep, uses up no change", () =>
+    Effect.gen(function* () {
+      const { only } = yield* Testing.AdapterInMemory
+      yield* script("look.sh", 'cat "$HERMES_HOME/seen"\n')
+      yield* script("gate.sh", 'cat "$HERMES_HOME/gate"\n')
+      const { home } = yield* Settings
+      const fs = yield* FileSystem.FileSystem
+      const see = (name: string, text: string) => fs.writeFileString(`${home}/${name}`, text)
+      const sleep = '{"wakeAgent": false}'
+      yield* see("seen", "one")
+      yield* see("gate", sleep)
+      yield* make({ prompt: "look", name: "watch", monitorScript: "look.sh", script: "gate.sh" })
+      expect((yield* runNow("watch")).reason).toBe("the script did not wake the agent")
+      yield* see("gate", "awake")
+      yield* only.fail({
+        on: "send",
+        error: new SendRefused({ platform: "telegram", detail: "chat not found", code: "chat_not_found" })
+      })
+      expect((yield* runNow("watch")).status).toBe("delivery_failed")
+      expect((yield* runNow("watch")).status).toBe("ok")
+      expect((yield* sent).at(-1)?.text).toContain("I saw one")
+      expect((yield* runNow("watch")).reason).toBe("the monitor saw no change")
+      yield* see("seen", "two")
+      yield* see("gate", sleep)
+      expect((yield* runNow("watch")).reason).toBe("the script did not wake the agent")
+      yield* see("gate", "awake")
+      expect((yield* runNow("watch")).status).toBe("ok")
+      expect((yield* sent).at(-1)?.text).toContain("I saw two")
+    }).pipe(
+      Effect.provide(
+        Testing.gateway({
+          model: (request) => Testing.say(`I saw ${/-one\n\+two/.test(lastUser(request as never)) ? "two" : "one"}`)
+        })
+      )
+    )
   )
 
   it.scopedLive("tells of a login that is good no more as what somebody has to do", () =>
