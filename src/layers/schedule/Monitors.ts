@@ -3,7 +3,7 @@ import { createHash } from "node:crypto"
 import { Redactor } from "../../services/delivery/Redactor.js"
 import { Settings } from "../../services/operation/Settings.js"
 import type { Monitor } from "../../services/schedule/Job.js"
-import { MonitorFailed, Monitors, type MonitorState } from "../../services/schedule/Monitor.js"
+import { isOf, MonitorFailed, Monitors, type MonitorState } from "../../services/schedule/Monitor.js"
 import { Scripts } from "../../services/schedule/Script.js"
 import * as TextDifference from "../../services/agent/TextDifference.js"
 import { readable } from "../../services/shell/Output.js"
@@ -56,11 +56,12 @@ const make = Effect.gen(function* () {
         )
 
   return Monitors.of({
-    look: Effect.fn("Monitors.look")(function* (monitor, previous, { workdir }) {
+    look: Effect.fn("Monitors.look")(function* (monitor, last, { workdir }) {
       const { hash, text } = yield* Effect.mapError(seen(monitor, workdir), failed)
+      const previous = last !== null && isOf(last, monitor) ? last : null
       if (previous?.hash === hash) return { _tag: "NoChange" } as const
       const output = text.slice(0, mostKept)
-      const state = { hash, output, changedAt: yield* Clock.currentTimeMillis }
+      const state = { of: monitor, hash, output, changedAt: yield* Clock.currentTimeMillis }
       return { _tag: "Changed", block: told(monitor, previous, output), state } as const
     }),
     check: (monitor) =>

@@ -1,9 +1,11 @@
 import { Context, type Effect, Schema } from "effect"
 import type { CurrentTurn } from "../../fibers/Turn.js"
-import type { Monitor } from "./Job.js"
+import { Monitor } from "./Job.js"
 
 /** What a monitor saw last, kept with its job. */
 export const MonitorState = Schema.Struct({
+  /** What was looked at: an edit gives the job another target, also while a run of it looks. Absent in older rows. */
+  of: Schema.optional(Monitor),
   /** SHA-256 of the exact bytes, hexadecimal. */
   hash: Schema.String,
   /** For the next difference; cut at 64 KiB. */
@@ -11,6 +13,10 @@ export const MonitorState = Schema.Struct({
   changedAt: Schema.Number
 })
 export type MonitorState = typeof MonitorState.Type
+
+/** Was this seen at the monitor's target of now? What another one showed is nothing to compare with. */
+export const isOf = ({ of }: MonitorState, monitor: Monitor): boolean =>
+  of === undefined || (of.kind === monitor.kind && of.target === monitor.target)
 
 /** The monitor could not look; what it saw before stays. */
 export class MonitorFailed extends Schema.TaggedError<MonitorFailed>()("MonitorFailed", { detail: Schema.String }) {

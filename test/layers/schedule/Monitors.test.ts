@@ -65,6 +65,24 @@ layer(monitors(true), { excludeTestServices: true })("a monitor", (it) => {
     })
   )
 
+  it.effect("given another target looks for the first time: what the former one showed is no change", () =>
+    Effect.gen(function* () {
+      answer = { status: 200, body: "page A", location: "" }
+      const first = yield* look({ kind: "url", target: `${url}a` }, null)
+      if (first._tag === "NoChange") return expect(first).toBe("a first look")
+      const elsewhere: Monitor = { kind: "url", target: `${url}b` }
+      const same = yield* look(elsewhere, first.state)
+      answer = { status: 200, body: "page B", location: "" }
+      for (const seen of [same, yield* look(elsewhere, first.state)]) {
+        if (seen._tag === "NoChange") return expect(seen).toBe("a first look")
+        expect(seen.block).toContain("first time")
+        expect(seen.block).not.toContain("-page A")
+      }
+      const { of: _, ...older } = first.state
+      expect((yield* look(elsewhere, older))._tag).toBe("Changed")
+    })
+  )
+
   it.effect("of a script does the same, and one that fails keeps what was seen", () =>
     Effect.gen(function* () {
       writeFileSync(path.join(scripts, "look.sh"), "cat seen; exit $(cat code)")
