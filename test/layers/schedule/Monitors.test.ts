@@ -6,6 +6,7 @@ import * as http from "node:http"
 import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib"
 import { afterAll, beforeAll, expect } from "vitest"
 import * as Turn from "../../../src/fibers/Turn.js"
 import * as ScriptsLayer from "../../../src/layers/node/Scripts.js"
@@ -18,9 +19,19 @@ const home = realpathSync(mkdtempSync(path.join(tmpdir(), "monitors-")))
 const scripts = path.join(home, "scripts")
 mkdirSync(scripts)
 
-let answer = { status: 200, body: "one\ntwo", location: "" }
+interface Answer {
+  readonly status: number
+  readonly body: string | Buffer
+  readonly location: string
+  readonly coding?: string
+}
+let answer: Answer = { status: 200, body: "one\ntwo", location: "" }
 const server = http.createServer((_request, response) => {
-  response.writeHead(answer.status, answer.location === "" ? {} : { location: answer.location })
+  const { coding, location } = answer
+  response.writeHead(answer.status, {
+    ...(location === "" ? {} : { location }),
+    ...(coding === undefined ? {} : { "content-encoding": coding })
+  })
   response.end(answer.body)
 })
 let url = ""
@@ -62,6 +73,28 @@ layer(monitors(true), { excludeTestServices: true })("a monitor", (it) => {
       if (changed._tag === "NoChange") return expect(changed).toBe("a change")
       expect(changed.block).toContain("-two\n+three")
       expect(changed.state.hash).not.toBe(first.state.hash)
+    })
+  )
+
+  it.effect("of a page reads what a server packs although nobody asked it to", () =>
+    Effect.gen(function* () {
+      const page: Monitor = { kind: "url", target: url }
+      const packed: ReadonlyArray<readonly [string, Buffer]> = [
+        ["gzip", gzipSync("hello")],
+        ["X-GZIP", gzipSync("hello")],
+        ["deflate", deflateSync("hello")],
+        ["deflate", deflateRawSync("hello")],
+        ["br", brotliCompressSync("hello")],
+        ["br, gzip", gzipSync(brotliCompressSync("hello"))],
+        ["identity", Buffer.from("hello")]
+      ]
+      answer = { status: 200, body: "hello", location: "" }
+      const plain = yield* look(page, null)
+      if (plain._tag === "NoChange") return expect(plain).toBe("a first look")
+      for (const [coding, body] of packed) {
+        answer = { status: 200, body, location: "", coding }
+        expect((yield* look(page, plain.state))._tag, coding).toBe("NoChange")
+      }
     })
   )
 
@@ -125,13 +158,20 @@ layer(monitors(true), { excludeTestServices: true })("a monitor", (it) => {
 
   it.effect("says what is wrong with a page: its status, its size, where it leads", () =>
     Effect.gen(function* () {
-      const problem = (changed: Partial<typeof answer>) =>
+      const problem = (changed: Partial<Answer>) =>
         Effect.suspend(() => {
           answer = { status: 200, body: "", location: "", ...changed }
           return Effect.map(Effect.flip(look({ kind: "url", target: url }, null)), (error) => error.message)
         })
       expect(yield* problem({ status: 500 })).toContain("500")
       expect(yield* problem({ body: "x".repeat(300_000) })).toContain("bytes")
+      const bomb = gzipSync(Buffer.alloc(50_000_000))
+      expect(bomb.length).toBeLessThan(256 * 1024)
+      expect(yield* problem({ body: bomb, coding: "gzip" })).toContain("more than 262144 bytes")
+      expect(yield* problem({ body: "plain", coding: "gzip" })).toContain("is no whole gzip")
+      expect(yield* problem({ body: gzipSync("cut off").subarray(0, 15), coding: "gzip" })).toContain("no whole gzip")
+      expect(yield* problem({ body: "x", coding: "deflate" })).toContain("no whole deflate")
+      expect(yield* problem({ body: "x", coding: "zstd" })).toContain('is packed as "zstd"')
       expect(yield* problem({ status: 302, location: "/again" })).toContain("redirects without end")
       expect(yield* problem({ status: 302, location: "http://169.254.169.254/latest" })).toContain("cloud")
       expect(yield* problem({ status: 302, location: "http://localhost:8642/health" })).toContain("own")
