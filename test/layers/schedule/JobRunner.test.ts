@@ -258,6 +258,16 @@ describe("a run", () => {
     }).pipe(Effect.provide(Testing.gateway({ model: [] })))
   )
 
+  it.scopedLive("says of a page that could not be looked at that it was the monitor's, and no script's", () =>
+    Effect.gen(function* () {
+      yield* make({ prompt: "look", name: "watch", monitorUrl: "http://127.0.0.1:1/page" })
+      expect((yield* runNow("watch")).status).toBe("error")
+      expect((yield* sent).at(-1)?.text).toMatch(
+        /^⚠ Job "watch" failed: the monitor could not look: http:\/\/127\.0\.0\.1:1\/page: /
+      )
+    }).pipe(Effect.provide(Testing.gateway({ model: [], settings: { security: { allowPrivateUrls: true } } })))
+  )
+
   it.scopedLive("whose answer reached nobody, or whose script let the agent sleep, uses up no change", () =>
     Effect.gen(function* () {
       const { only } = yield* Testing.AdapterInMemory
