@@ -11,6 +11,7 @@ import * as AmbientEnvironment from "../../../src/fibers/AmbientEnvironment.js"
 import { command } from "../../../src/programs/commands/cron.js"
 import { endingOf } from "../../../src/programs/commands/failure.js"
 import { Invocation } from "../../../src/programs/commands/invocation.js"
+import { localTime } from "../../../src/services/schedule/ScheduleWords.js"
 
 let home = ""
 
@@ -213,6 +214,30 @@ describe("hermes cron", () => {
     expect((await hermes(["remove", "pla"])).error).toMatch(/no job "pla"/)
     expect((await hermes(["remove", "plan"])).out).toMatch(/^Removed: plan/)
     expect(await jobs()).toEqual([])
+  }, 120_000)
+
+  it("shows runs by their jobs' names, on the clock that the list of jobs shows", async () => {
+    const soon = new Date(Math.floor(Date.now() / 1_000) * 1_000 - 30_000)
+    await hermes(["create", soon.toISOString(), "say: x", "--name", "late one"])
+    await hermes(["create", soon.toISOString(), "say: x", "--name", "gone", "--timezone", "Asia/Tokyo"])
+    // What was due and that nobody ran is a run that was skipped.
+    for (const name of ["late one", "gone"]) await hermes(["edit", name, "--schedule", "every 2h"])
+    const newYork = localTime(soon.getTime(), "America/New_York")
+    const all = (await hermes(["runs"])).out
+    expect(all).toMatch(new RegExp(`late one +${newYork} `))
+    expect(all).toMatch(new RegExp(`gone +${localTime(soon.getTime(), "Asia/Tokyo")} `))
+    expect((await hermes(["runs", "run_1"])).out).toMatch(new RegExp(`late one +${newYork} `))
+    const listed = await jobs()
+    const [first] = listed
+    const next = localTime(Date.parse(String(first?.["nextRunAt"])), String(first?.["timezone"]))
+    expect((await hermes(["status"])).out).toContain(`next: ${next}`)
+    expect(JSON.parse((await hermes(["runs", "late one"], {}, true)).out)).toMatchObject([
+      { jobId: listed.find(({ name }) => name === "late one")?.["id"], scheduledAt: soon.toISOString() }
+    ])
+    await hermes(["remove", "gone"])
+    const id = String(listed.find(({ name }) => name === "gone")?.["id"])
+    expect((await hermes(["runs"])).out).toMatch(new RegExp(`${id} +${newYork} `))
+    await hermes(["remove", "late one"])
   }, 120_000)
 
   it("writes jobs out and reads them back", async () => {
