@@ -74,7 +74,7 @@ export const make = Effect.gen(function* () {
       return {
         deliver: kept.length === 0 ? "local" : Deliver.write(kept),
         notes: at.unanchored
-          ? [...notes, "there is no chat to answer here and no home channel, so its output is only saved in this home"]
+          ? [...notes, "there is no chat to answer here and no home channel, so `origin` leads nowhere"]
           : notes
       }
     })

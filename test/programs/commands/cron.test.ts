@@ -250,7 +250,11 @@ describe("hermes cron", () => {
     for (const name of ["digest", "news"]) await hermes(["remove", name])
     // In any order: what others refer to is made first.
     const imported = await hermes(["import", file])
-    expect(imported.out.split("\n").sort()).toEqual(["created: digest", "created: news"])
+    expect(imported.out.split("\n").sort()).toEqual([
+      "created: digest",
+      "created: news",
+      "note: no gateway runs: jobs run while `hermes gateway` does"
+    ])
     expect((await hermes(["export"])).out).toBe(out)
     const again = await hermes(["import", file])
     expect(again).toMatchObject({ code: 1, error: "2 of 2 jobs were not taken" })
@@ -269,6 +273,24 @@ describe("hermes cron", () => {
     )
     const partly = await hermes(["import", file])
     expect(partly.out).toMatch(/created: ok\nrefused: bad: schedule.minute/)
+    for (const { id } of await jobs()) await hermes(["remove", String(id)])
+  }, 120_000)
+
+  it("says of a job whose chat is not known in this home that its output goes nowhere, as `create` does", async () => {
+    const file = path.join(home, "page.yaml")
+    writeFileSync(
+      file,
+      "version: 1\njobs:\n  - {name: pagejob, schedule: every 1h, prompt: x, deliver: origin}\n  - {name: kept, schedule: every 1h, prompt: x, deliver: local}\n"
+    )
+    const { out } = await hermes(["import", file])
+    const note = /its output is kept in this home \(cron\/output\/[0-9a-f]{12}\) and sent nowhere; give it a target/g
+    expect(out).toMatch(/^created: pagejob\ncreated: kept\nnote: pagejob: there is no chat to answer here/)
+    expect(out.match(note)).toHaveLength(1)
+    expect((await hermes(["create", good, "x", "--name", "made", "--deliver", "origin"])).out.match(note)).toHaveLength(
+      1
+    )
+    expect((await hermes(["edit", "kept", "--deliver", "origin"])).out.match(note)).toHaveLength(1)
+    expect((await hermes(["import", file, "--update"])).out.match(note)).toHaveLength(1)
     for (const { id } of await jobs()) await hermes(["remove", String(id)])
   }, 120_000)
 

@@ -86,6 +86,17 @@ const Imported = Schema.Array(
   })
 )
 
+/** Each note once, with the jobs that it is about where it is not about all: a file of fifty says nothing fifty times. */
+const notesOf = (rows: typeof Imported.Type): ReadonlyArray<string> => {
+  const taken = rows.filter(({ job }) => job !== null).length
+  const about = new Map<string, Array<string>>()
+  for (const { job } of rows)
+    for (const note of job?.notes ?? []) about.set(note, [...(about.get(note) ?? []), job?.name ?? ""])
+  return [...about].map(([note, names]) =>
+    plain(names.length === taken ? `note: ${note}` : `note: ${names.join(", ")}: ${note}`)
+  )
+}
+
 export const imported = Command.make(
   "import",
   {
@@ -120,11 +131,12 @@ export const imported = Command.make(
             )
           )
         })
-        yield* answer(Imported, outcomes, (rows) =>
-          rows.map(({ name, outcome, problem }) =>
+        yield* answer(Imported, outcomes, (rows) => [
+          ...rows.map(({ name, outcome, problem }) =>
             plain(`${outcome}: ${name ?? "a job without a name"}${problem === null ? "" : `: ${problem}`}`)
-          )
-        )
+          ),
+          ...notesOf(rows)
+        ])
         const refused = outcomes.filter(({ outcome }) => outcome === "refused").length
         if (refused > 0) return yield* failed(`${refused} of ${outcomes.length} jobs were not taken`)
       }).pipe(Effect.provide(desk))
