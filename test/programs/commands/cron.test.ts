@@ -258,6 +258,7 @@ describe("hermes cron", () => {
     expect((await hermes(["export"])).out).toBe(out)
     const again = await hermes(["import", file])
     expect(again).toMatchObject({ code: 1, error: "2 of 2 jobs were not taken" })
+    expect(again.out).toMatch(/refused: news: another job \([0-9a-f]{12}\) is already called "news"; .* `--update`/)
     expect((await hermes(["import", file, "--update"])).code).toBe(0)
     writeFileSync(file, "version: 1\njobs:\n  - schedul: 1h\n")
     expect((await hermes(["import", file])).error).toMatch(/jobs.0.*schedul/)

@@ -7,7 +7,7 @@ import * as NodeStream from "@effect/platform-node/NodeStream"
 import { Effect, Schema } from "effect"
 import process from "node:process"
 import { JobView } from "../../../services/api/Jobs.js"
-import { Desk } from "../../../services/operation/Desk.js"
+import { Desk, type DeskError } from "../../../services/operation/Desk.js"
 import * as Misfit from "../../../services/operation/Misfit.js"
 import * as JobExport from "../../../services/schedule/JobExport.js"
 import { desk } from "../desk.js"
@@ -118,16 +118,22 @@ export const imported = Command.make(
             job
           }))
           const name = entry.name ?? null
+          const isTaken = (error: DeskError) => error._tag === "Refused" && error.code === "job_name_taken"
           return create.pipe(
             Effect.catchIf(
-              (error) => error._tag === "Refused" && error.code === "job_name_taken" && update && name !== null,
+              (error) => isTaken(error) && update && name !== null,
               () => edit(name ?? "")
             ),
             Effect.map(({ job, outcome }) => ({ name: job.name, outcome, job, problem: null })),
             // One that cannot be taken leaves the others in peace; anything else ends the command.
             Effect.catchIf(
               (error) => error._tag === "Refused",
-              (error) => Effect.succeed({ name, outcome: "refused" as const, job: null, problem: error.message })
+              (error) => {
+                const problem = isTaken(error)
+                  ? `${error.message}, or give \`--update\` to have it changed to what this file says`
+                  : error.message
+                return Effect.succeed({ name, outcome: "refused" as const, job: null, problem })
+              }
             )
           )
         })
