@@ -4,7 +4,7 @@ import { Clock, Effect, Schedule } from "effect"
 import { FileSystem } from "@effect/platform"
 import { SendRefused } from "../../../src/services/adapter/Adapter.js"
 import { Settings } from "../../../src/services/operation/Settings.js"
-import { JobOrigin } from "../../../src/services/schedule/Job.js"
+import { type JobId, JobOrigin } from "../../../src/services/schedule/Job.js"
 import { type JobDraft, Jobs } from "../../../src/services/schedule/Jobs.js"
 import { type Occurrence, Occurrences } from "../../../src/services/schedule/Occurrence.js"
 import { Database } from "../../../src/services/state/Database.js"
@@ -29,23 +29,27 @@ const lastUser = (request: { readonly messages: ReadonlyArray<{ readonly _tag: s
 const make = (draft: Omit<JobDraft, "schedule"> & { readonly schedule?: string }) =>
   Effect.flatMap(Jobs, (jobs) => jobs.create({ schedule: "every 1h", ...draft }, maker))
 
+/** Waits for the end of the run that comes after `before`. */
+const endOf = (job: JobId, before: Occurrence | undefined) =>
+  Effect.flatMap(Occurrences, (occurrences) => occurrences.list({ job, limit: 1 })).pipe(
+    Effect.flatMap(([newest]) =>
+      newest !== undefined && newest.id !== before?.id && newest.finishedAt !== null
+        ? Effect.succeed(newest)
+        : Effect.fail("not yet" as const)
+    ),
+    Effect.retry(Schedule.spaced("10 millis").pipe(Schedule.intersect(Schedule.recurs(800)))),
+    Effect.map((found): Occurrence => found)
+  )
+
 /** Runs a job now and waits for its end. */
 const runNow = (reference: string, context?: string) =>
   Effect.gen(function* () {
     const jobs = yield* Jobs
     const occurrences = yield* Occurrences
     const { job } = yield* jobs.find(reference)
-    const before = yield* occurrences.list({ job: job.id, limit: 1 })
+    const [before] = yield* occurrences.list({ job: job.id, limit: 1 })
     yield* jobs.runNow(reference, context ?? null)
-    return yield* occurrences.list({ job: job.id, limit: 1 }).pipe(
-      Effect.flatMap(([newest]) =>
-        newest !== undefined && newest.id !== before[0]?.id && newest.finishedAt !== null
-          ? Effect.succeed(newest)
-          : Effect.fail("not yet" as const)
-      ),
-      Effect.retry(Schedule.spaced("10 millis").pipe(Schedule.intersect(Schedule.recurs(800)))),
-      Effect.map((found): Occurrence => found)
-    )
+    return yield* endOf(job.id, before)
   })
 
 const rows = (sql: string) =>
@@ -190,6 +194,18 @@ describe("a run", () => {
       }).pipe(
         Effect.provide(Testing.gateway({ model: [], settings: { cron: { jitterSeconds: 3, maxParallelJobs: 10 } } }))
       )
+  )
+
+  it.scopedLive("of a single job says how to stop it while there is something to stop, and not with the last one", () =>
+    Effect.gen(function* () {
+      yield* make({ prompt: "remind", name: "later", schedule: "2099-01-01 09:00" })
+      yield* runNow("later")
+      expect((yield* sent).at(-1)?.text).toContain("To stop it")
+      const soon = new Date((yield* Clock.currentTimeMillis) + 300).toISOString()
+      const { job } = yield* make({ prompt: "remind", name: "reminder", schedule: soon })
+      expect((yield* endOf(job.id, undefined)).status).toBe("ok")
+      expect((yield* sent).at(-1)?.text).toBe(`⏰ reminder (job ${job.id})\n${"─".repeat(12)}\nstretch`)
+    }).pipe(Effect.provide(Testing.gateway({ model: () => Testing.say("stretch") })))
   )
 
   it.scopedLive("says nothing when there is nothing to say", () =>
