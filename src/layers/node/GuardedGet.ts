@@ -5,6 +5,7 @@ import * as http from "node:http"
 import * as https from "node:https"
 import { isIP, type LookupFunction } from "node:net"
 import * as PublicAddress from "../../services/schedule/PublicAddress.js"
+import * as ContentCoding from "./ContentCoding.js"
 
 /** The page was not fetched; the detail says why, for people. */
 export class GetFailed extends Schema.TaggedError<GetFailed>()("GetFailed", {
@@ -19,7 +20,7 @@ export class GetFailed extends Schema.TaggedError<GetFailed>()("GetFailed", {
 export interface Bounds {
   /** Of the whole exchange, redirects included. */
   readonly millis: number
-  /** Of the body; what is longer is an error. */
+  /** Of the body, as it is sent and as it is unpacked; what is longer is an error. */
   readonly bytes: number
   /** The gateway's own port. */
   readonly own: number
@@ -63,6 +64,7 @@ interface Answer {
   readonly status: number
   readonly location: string | null
   readonly contentType: string
+  readonly contentCoding: string
   readonly body: Buffer
 }
 
@@ -98,6 +100,7 @@ const exchange = (url: URL, bounds: Bounds, resolve: typeof lookup): Effect.Effe
             status: response.statusCode ?? 0,
             location: response.headers.location ?? null,
             contentType: response.headers["content-type"] ?? "",
+            contentCoding: response.headers["content-encoding"] ?? "",
             body: Buffer.concat(parts)
           })
         )
@@ -118,9 +121,12 @@ const follow = (address: string, bounds: Bounds, left: number): Effect.Effect<Pa
         return yield* new GetFailed({ url: url.href, detail: "redirects without end or to nowhere" })
       return yield* follow(new URL(answer.location, url).href, bounds, left - 1)
     }
-    return answer.status >= 200 && answer.status < 300
-      ? { url: url.href, contentType: answer.contentType, body: answer.body }
-      : yield* new GetFailed({ url: url.href, detail: `answered with status ${answer.status}` })
+    if (answer.status < 200 || answer.status >= 300)
+      return yield* new GetFailed({ url: url.href, detail: `answered with status ${answer.status}` })
+    const body = yield* ContentCoding.plain(answer.body, answer.contentCoding, bounds.bytes).pipe(
+      Effect.mapError((detail) => new GetFailed({ url: url.href, detail }))
+    )
+    return { url: url.href, contentType: answer.contentType, body }
   })
 
 /** The page, whole. */

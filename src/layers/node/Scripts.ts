@@ -103,6 +103,7 @@ const make = Effect.gen(function* () {
         stdout: string,
         stderr: string
       ) => new ScriptFailed({ path: request.path, reason, exitCode, stdout, stderr, detail })
+      const printed = createHash("sha256")
       return yield* Effect.acquireUseRelease(
         Effect.flatMap(pipes.take, (pipe) =>
           Child.start({
@@ -110,7 +111,8 @@ const make = Effect.gen(function* () {
             command: `exec ${words} 2> ${quoted(errors)}`,
             directory: request.workdir ?? folder,
             environment,
-            pipe
+            pipe,
+            onOutput: (chunk) => printed.update(chunk)
           })
         ),
         (child) =>
@@ -131,7 +133,8 @@ const make = Effect.gen(function* () {
             const { code, signal } = ended.value
             if (signal !== null) return yield* fail("signal", `it was ended by ${signal}`, null, stdout, stderr)
             if (code !== 0) return yield* fail("exit", `it ended with code ${code}`, code, stdout, stderr)
-            return { stdout, stderr, wakeAgent: wakesAgent(stdout) }
+            // A copy: what it started may print on.
+            return { stdout, stderr, hash: printed.copy().digest("hex"), wakeAgent: wakesAgent(stdout) }
           }),
         (child) => Effect.zipRight(child.hasEnded() ? Effect.void : endTree(child, token), child.release)
       )

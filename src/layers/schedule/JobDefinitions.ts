@@ -2,13 +2,14 @@
 import { Clock, Effect } from "effect"
 import { FileSystem, Path } from "@effect/platform"
 import { address } from "../../fibers/DeliveryOrigin.js"
+import { backendOf } from "../../services/agent/ModelChoice.js"
 import { ModelRoute } from "../../services/agent/ModelRoute.js"
 import { Skills } from "../../services/agent/Skills.js"
 import * as ToolsetName from "../../services/agent/ToolsetName.js"
 import * as Deliver from "../../services/delivery/Deliver.js"
 import { TargetResolver } from "../../services/delivery/TargetResolver.js"
 import { Provider, Settings } from "../../services/operation/Settings.js"
-import type { JobDefinition, JobId, JobOrigin, Monitor } from "../../services/schedule/Job.js"
+import type { JobDefinition, JobId, JobOrigin, ModelSnapshot, Monitor } from "../../services/schedule/Job.js"
 import { type JobError, JobInvalid, JobRefused, invalid } from "../../services/schedule/JobError.js"
 import * as JobFields from "../../services/schedule/JobFields.js"
 import { type JobMaker, type JobPatch } from "../../services/schedule/Jobs.js"
@@ -73,7 +74,7 @@ export const make = Effect.gen(function* () {
       return {
         deliver: kept.length === 0 ? "local" : Deliver.write(kept),
         notes: at.unanchored
-          ? [...notes, "there is no chat to answer here and no home channel, so its output is only saved in this home"]
+          ? [...notes, "there is no chat to answer here and no home channel, so `origin` leads nowhere"]
           : notes
       }
     })
@@ -157,7 +158,11 @@ export const make = Effect.gen(function* () {
     })
 
   /** The offline assistant is no choice that anybody made: its jobs follow what is configured later. */
-  const snapshot = () => (route.primary.provider === "offline" ? null : { ...route.primary })
+  const snapshot = (): ModelSnapshot | null => {
+    const { model, provider } = route.primary
+    if (provider === "offline") return null
+    return { provider, model, baseUrl: backendOf(settings, provider, null, null)?.baseUrl ?? null }
+  }
 
   const scheduleOf = (
     patch: JobPatch,

@@ -11,7 +11,7 @@ import type { Job } from "../../services/schedule/Job.js"
 import { JobDesk, type PreviewOptions } from "../../services/schedule/JobDesk.js"
 import { JobNotFound } from "../../services/schedule/JobError.js"
 import * as JobFields from "../../services/schedule/JobFields.js"
-import { type JobDraft, type JobMaker, Jobs, type JobView } from "../../services/schedule/Jobs.js"
+import { type JobDraft, type JobMaker, type JobPatch, Jobs, type JobView } from "../../services/schedule/Jobs.js"
 import { JobStore, type StoredJob } from "../../services/schedule/JobStore.js"
 import { Notepad } from "../../services/schedule/Notepad.js"
 import { type Occurrence, Occurrences, ofRunId, runId } from "../../services/schedule/Occurrence.js"
@@ -50,14 +50,16 @@ const make = Effect.gen(function* () {
 
   const isAnybodyThere = Effect.map(addresses.current, (address) => address !== null)
 
-  /** What the maker of a job has to be told: where its output is when it is sent nowhere, and that somebody has to run it. */
-  const notesOf = ({ job }: JobView, asked: JobDraft["deliver"]) =>
-    Effect.map(isAnybodyThere, (there) => [
-      ...(job.deliver === "local" && JobFields.list(asked).length === 0
-        ? [`its output is kept in this home (cron/output/${job.id}) and sent nowhere; give it a target to have it sent`]
-        : []),
-      ...(there ? [] : ["no gateway runs: jobs run while `hermes gateway` does"])
-    ])
+  /** Where the output of a job is that goes nowhere although nobody said `local`. */
+  const keptNotes = ({ job }: JobView, asked: JobPatch["deliver"]): ReadonlyArray<string> =>
+    job.deliver === "local" && !JobFields.list(asked).some((word) => word.toLowerCase() === "local")
+      ? [`its output is kept in this home (cron/output/${job.id}) and sent nowhere; give it a target to have it sent`]
+      : []
+
+  /** What the maker of a job has to be told beside that: somebody has to run it. */
+  const gatewayNotes = Effect.map(isAnybodyThere, (there) =>
+    there ? [] : ["no gateway runs: jobs run while `hermes gateway` does"]
+  )
 
   const withDeliveries = (run: Occurrence) =>
     Effect.map(outbox.ofCause("cron", runId(run.id)), (rows) =>
@@ -72,7 +74,7 @@ const make = Effect.gen(function* () {
   const create = (draft: JobDraft, maker: JobMaker) =>
     Effect.gen(function* () {
       const view = yield* jobs.create(draft, maker)
-      return yield* shown(view, yield* notesOf(view, draft.deliver))
+      return yield* shown(view, [...keptNotes(view, draft.deliver), ...(yield* gatewayNotes)])
     })
 
   /** A document that was cleared away, or never written, is null. */
@@ -106,7 +108,10 @@ const make = Effect.gen(function* () {
       }),
     find: (reference) => Effect.flatMap(jobs.find(reference), (view) => shown(view)),
     create: Effect.fn("JobDesk.create")(create),
-    edit: (reference, patch) => Effect.flatMap(jobs.edit(reference, patch), (view) => shown(view)),
+    edit: (reference, patch) =>
+      Effect.flatMap(jobs.edit(reference, patch), (view) =>
+        shown(view, patch.deliver === undefined ? [] : keptNotes(view, patch.deliver))
+      ),
     pause: (reference, reason) => Effect.flatMap(jobs.pause(reference, reason), (view) => shown(view)),
     resume: (reference, at) => Effect.flatMap(jobs.resume(reference, at === null ? {} : { at }), (view) => shown(view)),
     runNow: (reference, context) => Effect.flatMap(jobs.runNow(reference, context), (view) => shown(view)),

@@ -210,7 +210,7 @@ const make = Effect.gen(function* () {
     trace: RunWork.Trace,
     turn: Turn.Turn,
     plan: RunRetry.Plan,
-    told: { readonly incident: string | null; readonly sent: boolean }
+    told: { readonly incident: string | null; readonly sent: boolean; readonly isOut: boolean }
   ): Step<void> =>
     Effect.gen(function* () {
       const { number } = stored
@@ -223,8 +223,9 @@ const make = Effect.gen(function* () {
         yield* incidents.resolve(number)
         yield* store.dropRetries(number)
         if (stored.preflightAlerted) yield* store.setPreflightAlerted(number, false)
-        if (trace.monitor !== null) yield* store.setMonitor(number, trace.monitor)
       }
+      // A change is used up once its answer is out: until then the next run sees it again.
+      if (trace.monitor !== null && done._tag === "Said" && told.isOut) yield* store.setMonitor(number, trace.monitor)
       if (done._tag === "Blocked" && !stored.preflightAlerted) yield* store.setPreflightAlerted(number, true)
       if (done._tag === "Empty") yield* store.setPaused(number, { reason: "it has nothing to do any more" })
       if (told.incident !== null && told.sent) yield* incidents.alerted(told.incident)
@@ -282,7 +283,8 @@ const make = Effect.gen(function* () {
             trace,
             alongside(stored, done, trace, turn, plan, {
               incident: spoken.incident,
-              sent: spoken.rows.length > 0 && sent.status !== "delivery_failed"
+              sent: spoken.rows.length > 0 && sent.status !== "delivery_failed",
+              isOut: sent.isOut
             })
           )
           yield* milestone.reach("record.after")

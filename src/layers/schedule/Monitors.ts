@@ -3,7 +3,7 @@ import { createHash } from "node:crypto"
 import { Redactor } from "../../services/delivery/Redactor.js"
 import { Settings } from "../../services/operation/Settings.js"
 import type { Monitor } from "../../services/schedule/Job.js"
-import { MonitorFailed, Monitors, type MonitorState } from "../../services/schedule/Monitor.js"
+import { isOf, MonitorFailed, Monitors, type MonitorState } from "../../services/schedule/Monitor.js"
 import { Scripts } from "../../services/schedule/Script.js"
 import * as TextDifference from "../../services/agent/TextDifference.js"
 import { readable } from "../../services/shell/Output.js"
@@ -21,9 +21,13 @@ const shortened = (text: string, longest: number): string =>
 /** What the agent is told: at the first look all there is, later what changed and what is there now. */
 const told = (monitor: Monitor, previous: MonitorState | null, output: string): string => {
   const now = shortened(output, mostShown)
-  return previous === null
-    ? `The monitor ${monitor.target} looked for the first time; from now on it wakes you on a change only. It found:\n${now}`
-    : `What the monitor ${monitor.target} sees has changed:\n${TextDifference.between(previous.output, output, mostDifference)}\n\nNow it is:\n${now}`
+  if (previous === null)
+    return `The monitor ${monitor.target} looked for the first time; from now on it wakes you on a change only. It found:\n${now}`
+  const difference =
+    previous.output === output
+      ? "(only in what is not kept of it: the middle of a long output, blanks around it, or a secret)"
+      : TextDifference.between(previous.output, output, mostDifference)
+  return `What the monitor ${monitor.target} sees has changed:\n${difference}\n\nNow it is:\n${now}`
 }
 
 const make = Effect.gen(function* () {
@@ -40,23 +44,24 @@ const make = Effect.gen(function* () {
     allowPrivate: settings.security.allowPrivateUrls
   })
 
-  /** The exact bytes, for the hash, and a text of them for people. */
+  /** The hash is of all that there is, byte by byte; the text is what people and models are shown of it. */
   const seen = (monitor: Monitor, workdir: string | null) =>
     monitor.kind === "script"
-      ? scripts
-          .run({ path: monitor.target, workdir })
-          .pipe(Effect.map(({ stdout }) => ({ bytes: Buffer.from(stdout), text: stdout })))
+      ? scripts.run({ path: monitor.target, workdir }).pipe(Effect.map(({ hash, stdout }) => ({ hash, text: stdout })))
       : GuardedGet.get(monitor.target, bounds()).pipe(
-          Effect.map((bytes) => ({ bytes, text: redactor.text(readable(bytes.toString("utf8"))) }))
+          Effect.map((bytes) => ({
+            hash: createHash("sha256").update(bytes).digest("hex"),
+            text: redactor.text(readable(bytes.toString("utf8")))
+          }))
         )
 
   return Monitors.of({
-    look: Effect.fn("Monitors.look")(function* (monitor, previous, { workdir }) {
-      const { bytes, text } = yield* Effect.mapError(seen(monitor, workdir), failed)
-      const hash = createHash("sha256").update(bytes).digest("hex")
+    look: Effect.fn("Monitors.look")(function* (monitor, last, { workdir }) {
+      const { hash, text } = yield* Effect.mapError(seen(monitor, workdir), failed)
+      const previous = last !== null && isOf(last, monitor) ? last : null
       if (previous?.hash === hash) return { _tag: "NoChange" } as const
       const output = text.slice(0, mostKept)
-      const state = { hash, output, changedAt: yield* Clock.currentTimeMillis }
+      const state = { of: monitor, hash, output, changedAt: yield* Clock.currentTimeMillis }
       return { _tag: "Changed", block: told(monitor, previous, output), state } as const
     }),
     check: (monitor) =>

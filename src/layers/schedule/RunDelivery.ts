@@ -17,6 +17,8 @@ export interface Outcome {
   readonly problem: string | null
   /** What arrived in another way than it was addressed, such as beside a topic that is gone. */
   readonly note: string | null
+  /** Somebody has it, or will: a target took it or it waits in the outbox. Also where it was to go to nobody. */
+  readonly isOut: boolean
 }
 
 /** Rows of one message to all targets, to be stored in the transaction that allows them. */
@@ -39,6 +41,19 @@ export interface Continued {
 const hasArrived = ({ deliveries }: Delivered): boolean =>
   deliveries.length > 0 && deliveries.every(({ state }) => state === "sent")
 
+const settledOrWaiting: ReadonlySet<DeliveryRow["state"]> = new Set<DeliveryRow["state"]>([
+  "sent",
+  "pending",
+  "suppressed"
+])
+
+/** In doubt is not out: a part that may not have arrived is better said twice than never. */
+const isOutOf = (results: ReadonlyArray<Delivered>, problems: ReadonlyArray<string>): boolean =>
+  (results.length === 0 && problems.length === 0) ||
+  results.some(
+    ({ deliveries }) => deliveries.length > 0 && deliveries.every(({ state }) => settledOrWaiting.has(state))
+  )
+
 /** One target's failure is said and is no other's. */
 const outcomeOf = (results: ReadonlyArray<Delivered>, problems: ReadonlyArray<string>): Outcome => {
   const rows = results.flatMap(({ deliveries }) => deliveries)
@@ -48,12 +63,14 @@ const outcomeOf = (results: ReadonlyArray<Delivered>, problems: ReadonlyArray<st
   const note = changed.length === 0 ? null : changed.join("; ")
   const said = [...problems, ...results.flatMap(({ problem }) => (problem === null ? [] : [problem]))].join("; ")
   const problem = said === "" ? null : said
+  const isOut = isOutOf(results, problems)
   const isUnsent = results.some(({ deliveries }) => deliveries.length === 0)
   if (problems.length > 0 || isUnsent || rows.some(({ state }) => state === "failed"))
-    return { status: "delivery_failed", problem, note }
-  if (rows.some(({ state }) => state === "unknown" || state === "sending")) return { status: "unknown", problem, note }
-  if (rows.some(({ state }) => state === "pending")) return { status: "delivery_queued", problem, note }
-  return { status: "ok", problem: null, note }
+    return { status: "delivery_failed", problem, note, isOut }
+  if (rows.some(({ state }) => state === "unknown" || state === "sending"))
+    return { status: "unknown", problem, note, isOut }
+  if (rows.some(({ state }) => state === "pending")) return { status: "delivery_queued", problem, note, isOut }
+  return { status: "ok", problem: null, note, isOut }
 }
 
 export const problemsOf = (route: Route): ReadonlyArray<string> =>

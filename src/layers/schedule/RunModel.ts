@@ -1,10 +1,10 @@
 /** What a job's run asks (cron-delivery.md 3.6): its own pins, the settings of all jobs, what it ran on when it was made, else the configured model. */
 import { Effect } from "effect"
-import { backendOf } from "../../services/agent/ModelChoice.js"
+import { backendOf, isReachedAt } from "../../services/agent/ModelChoice.js"
 import { ModelRoute } from "../../services/agent/ModelRoute.js"
 import { ModelRoutes } from "../../services/agent/ModelRoutes.js"
 import { Settings } from "../../services/operation/Settings.js"
-import type { Job } from "../../services/schedule/Job.js"
+import type { Job, ModelSnapshot } from "../../services/schedule/Job.js"
 
 export type RunModel =
   /** Null: the configured route. */
@@ -27,12 +27,17 @@ export const make = Effect.gen(function* () {
       return { _tag: "Route", route: yield* routes.over(backend, fallbacks) }
     })
 
+  /** Another address may be another server, which knows nothing of that model. */
+  const isThere = ({ baseUrl, provider }: ModelSnapshot): boolean =>
+    baseUrl === undefined || isReachedAt(settings, provider, baseUrl)
+
   const unpinned = (job: Job): Effect.Effect<RunModel> => {
     const was = job.modelSnapshot
     const now = configured.primary
     if (was !== null && (was.provider !== now.provider || was.model !== now.model)) {
       const backend = backendOf(settings, was.provider, was.model, null)
-      if (backend !== null && routes.missing(backend) === null) return pinned(job, was.provider, was.model, false)
+      if (backend !== null && isThere(was) && routes.missing(backend) === null)
+        return pinned(job, was.provider, was.model, false)
       return Effect.as(
         Effect.logWarning("what a job was made with is not set up any more; it runs on the configured model").pipe(
           Effect.annotateLogs({ job: job.id, was: `${was.provider}/${was.model}` })
@@ -50,7 +55,7 @@ export const make = Effect.gen(function* () {
 
   return (job: Job): Effect.Effect<RunModel> => {
     if (job.provider !== null || job.model !== null || job.baseUrl !== null)
-      return pinned(job, job.provider, job.model, true)
+      return pinned(job, job.provider ?? settings.cron.provider, job.model, true)
     return settings.cron.provider !== null || settings.cron.model !== null
       ? pinned(job, settings.cron.provider, settings.cron.model, false)
       : unpinned(job)

@@ -102,9 +102,10 @@ export const words = (
       const text = [done.text, done.warning].filter((part) => part !== null).join("\n\n")
       const wraps = settings.cron.wrapResponse && !done.verbatim
       const continuable = job.attachToSession ?? settings.cron.mirrorDelivery
+      const over = stored.schedule === null && job.nextRunAt === null
       return {
         lane: "result",
-        text: wraps ? Wrapper.wrapped(job, text, { continuable }) : text,
+        text: wraps ? Wrapper.wrapped(job, text, { continuable, over }) : text,
         clean: text,
         directory: done.directory
       }

@@ -298,7 +298,8 @@ export const make = Effect.gen(function* () {
         const sight = yield* Effect.either(
           job.monitor.kind === "script" ? Effect.zipRight(permitted(job.monitor.target), looked) : looked
         )
-        if (Either.isLeft(sight)) return failed("script", sight.left.message)
+        if (Either.isLeft(sight))
+          return failed(sight.left._tag === "MonitorFailed" ? "monitor" : "script", sight.left.message)
         if (sight.right._tag === "NoChange") return { _tag: "Quiet", reason: "the monitor saw no change" }
         block = sight.right.block
         trace.monitor = sight.right.state

@@ -2,20 +2,22 @@ import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import { Clock, Effect, Option, Schema } from "effect"
-import { JobView, RunDocument } from "../../services/api/Jobs.js"
+import { JobView, RunDocument, type RunView } from "../../services/api/Jobs.js"
 import { Instant } from "../../services/operation/Instant.js"
 import { Desk } from "../../services/operation/Desk.js"
+import { localTime } from "../../services/schedule/ScheduleWords.js"
 import * as StuckJob from "../../services/schedule/StuckJob.js"
 import { exported, imported } from "./cron/document.js"
 import { incidents, notepad } from "./cron/memory.js"
-import { next } from "./cron/next.js"
+import { configuredZone, next, systemZone } from "./cron/next.js"
 import { notInCron } from "./cron/notInCron.js"
 import { fields, patchOf } from "./cron/options.js"
 import * as Words from "./cron/words.js"
 import { desk } from "./desk.js"
 import * as Listed from "./listed.js"
+import { json } from "./invocation.js"
 import { limit } from "./options.js"
-import { answer, moment, plain, table } from "./output.js"
+import { answer, plain, table } from "./output.js"
 import { running } from "./owner.js"
 import { named } from "./named.js"
 
@@ -162,6 +164,16 @@ const remove = Command.make("remove", { reference }, ({ reference }) =>
   })
 ).pipe(Command.withDescription("Removes a job; a run that is under way ends and is delivered."), Command.provide(desk))
 
+/** With `--json` no job is asked for: runs are read by their ids there. */
+const rowOfRun = Effect.gen(function* () {
+  const { jobs } = yield* Desk
+  const known = (yield* json) ? [] : yield* jobs.list({ all: true })
+  const byId = new Map<string, Words.RunJob>(known.map((job) => [job.id, job]))
+  // A gateway that runs shows its runs also while the settings are being edited and cannot be read.
+  const timezone = yield* Effect.orElseSucceed(configuredZone, systemZone)
+  return (run: RunView) => Words.runRow(run, byId.get(run.jobId), timezone)
+})
+
 const runs = Command.make(
   "runs",
   {
@@ -175,14 +187,15 @@ const runs = Command.make(
     Effect.gen(function* () {
       const { jobs } = yield* Desk
       const wanted = Option.getOrNull(reference)
+      const row = yield* rowOfRun
       if (wanted !== null && /^run_\d+$/.test(wanted))
         return yield* answer(RunDocument, yield* jobs.run(wanted), ({ run, text }) => [
-          ...table(Words.runColumns, [Words.runRow(run)], ""),
+          ...table(Words.runColumns, [row(run)], ""),
           "",
           text === null ? "It left no document." : plain(text)
         ])
       yield* answer(Schema.Array(Listed.Run), yield* jobs.runs(wanted, limit), (rows) =>
-        table(Words.runColumns, rows.map(Words.runRow), "No runs yet.")
+        table(Words.runColumns, rows.map(row), "No runs yet.")
       )
     })
 ).pipe(Command.withDescription("What came of the runs, newest first."), Command.provide(desk))
@@ -205,13 +218,14 @@ const status = Command.make("status", {}, () =>
     const now = yield* Clock.currentTimeMillis
     const all = yield* jobs.list({ all: false })
     const scheduled = all.filter((job) => job.state === "scheduled")
-    const due = scheduled.flatMap((job) => (job.nextRunAt === null ? [] : [job.nextRunAt]))
+    const due = scheduled.flatMap(({ nextRunAt: at, timezone }) => (at === null ? [] : [{ at, timezone }]))
+    const soonest = due.reduce<(typeof due)[number] | null>((a, b) => (a === null || b.at < a.at ? b : a), null)
     const found = {
       gateway: { running: gateway !== null, url: gateway?.address.url ?? null },
       scheduled: scheduled.length,
       paused: all.filter((job) => job.state === "paused").length,
       failing: all.filter((job) => job.failureStreak > 0).length,
-      next: due.length === 0 ? null : Math.min(...due),
+      next: soonest?.at ?? null,
       overdue: scheduled.filter((job) => Words.isOverdue(job, now)).map((job) => job.id),
       ahead: StuckJob.ahead(
         all.map((job) => ({ id: job.id, lastAt: job.lastRunAt })),
@@ -223,7 +237,7 @@ const status = Command.make("status", {}, () =>
         ? `A gateway runs at ${seen.gateway.url ?? "?"} and starts jobs.`
         : "No gateway runs: jobs wait until `hermes gateway` does.",
       `${seen.scheduled} scheduled, ${seen.paused} paused, ${seen.failing} failing`,
-      `next: ${seen.next === null ? "none" : moment(seen.next)}`,
+      `next: ${soonest === null ? "none" : localTime(soonest.at, soonest.timezone)}`,
       ...(seen.overdue.length === 0 ? [] : [`overdue: ${seen.overdue.join(", ")}`]),
       ...(seen.ahead.length === 0
         ? []

@@ -53,6 +53,17 @@ export const backendOf = (
   return { ...base, model: model ?? base.model, baseUrl: baseUrl ?? base.baseUrl }
 }
 
+/** Is the provider still reached where it was? A model of one address is never asked for at another (decision 33). */
+export const isReachedAt = (
+  settings: Pick<SettingsShape, "model" | "cron">,
+  provider: string,
+  baseUrl: string | null
+): boolean => {
+  const written = (url: string | null): string | null => url?.replace(/\/+$/, "") ?? null
+  const backend = backendOf(settings, provider, null, null)
+  return backend !== null && written(backend.baseUrl) === written(baseUrl)
+}
+
 /** Reads `NAME`, `PROVIDER/NAME` or one of the owner's `model_aliases`. A router's own `vendor/name` stays a name. */
 export const read = (
   settings: Pick<SettingsShape, "model" | "cron" | "modelAliases">,

@@ -3,6 +3,7 @@
 export type FailureKind =
   | "script"
   | "script_timeout"
+  | "monitor"
   | "limit"
   | "inactivity"
   | "timeout"
@@ -32,6 +33,7 @@ const oneLine = (text: string): string => {
 const said: { readonly [kind in FailureKind]: string | null } = {
   script: "its script failed",
   script_timeout: "its script took too long and was ended",
+  monitor: null,
   limit: null,
   inactivity: "it made no progress and was stopped",
   timeout: null,

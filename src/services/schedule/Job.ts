@@ -28,7 +28,13 @@ export const Monitor = Schema.Struct({ kind: Schema.Literal("script", "url"), ta
 export type Monitor = typeof Monitor.Type
 
 /** The backend that an unpinned job ran on when it was made: a new default model does not change what it costs. */
-export const ModelSnapshot = Schema.Struct({ provider: Schema.String, model: Schema.String })
+export const ModelSnapshot = Schema.Struct({
+  provider: Schema.String,
+  model: Schema.String,
+  /** Where that provider was reached; null is its own address, absent in a job that was made before this was kept. */
+  baseUrl: Schema.optional(Schema.NullOr(Schema.String))
+})
+export type ModelSnapshot = typeof ModelSnapshot.Type
 
 /** What its owner wrote; times of its life are in {@link Job}. */
 export const definition = {

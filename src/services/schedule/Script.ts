@@ -32,10 +32,12 @@ export interface ScriptRequest {
   readonly workdir: string | null
 }
 
-/** What a script that ended well printed: trimmed, bounded and redacted. */
+/** What a script that ended well printed: its texts are trimmed, bounded and redacted. */
 export interface ScriptOutput {
   readonly stdout: string
   readonly stderr: string
+  /** SHA-256 of every byte that it printed, hexadecimal: the text leaves out the middle of what is long. */
+  readonly hash: string
   /** False when its last line that is not empty is a JSON object whose `wakeAgent` is exactly false. */
   readonly wakeAgent: boolean
 }

@@ -2,18 +2,25 @@
 
 const rule = "─".repeat(12)
 
-/** `continuable`: a reply here goes on with the job's words, so nothing is said about that. */
+/**
+ * `continuable`: a reply here goes on with the job's words, so nothing is said about that. `over`: it does not run again,
+ * so there is nothing to stop or to change.
+ */
 export const wrapped = (
   job: { readonly id: string; readonly name: string },
   text: string,
-  options: { readonly continuable: boolean }
+  options: { readonly continuable: boolean; readonly over: boolean }
 ): string =>
   [
     `⏰ ${job.name} (job ${job.id})`,
     rule,
     text,
-    rule,
-    options.continuable
-      ? `To stop it: \`/cron remove ${job.id}\`.`
-      : `A scheduled run sent this. To stop it: \`/cron remove ${job.id}\`; to change it: \`/cron edit ${job.id}\`.`
+    ...(options.over
+      ? []
+      : [
+          rule,
+          options.continuable
+            ? `To stop it: \`/cron remove ${job.id}\`.`
+            : `A scheduled run sent this. To stop it: \`/cron remove ${job.id}\`; to change it: \`/cron edit ${job.id}\`.`
+        ])
   ].join("\n")

@@ -2,8 +2,9 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Clock, Effect, Schedule } from "effect"
 import { FileSystem } from "@effect/platform"
+import { SendRefused } from "../../../src/services/adapter/Adapter.js"
 import { Settings } from "../../../src/services/operation/Settings.js"
-import { JobOrigin } from "../../../src/services/schedule/Job.js"
+import { type JobId, JobOrigin } from "../../../src/services/schedule/Job.js"
 import { type JobDraft, Jobs } from "../../../src/services/schedule/Jobs.js"
 import { type Occurrence, Occurrences } from "../../../src/services/schedule/Occurrence.js"
 import { Database } from "../../../src/services/state/Database.js"
@@ -28,23 +29,27 @@ const lastUser = (request: { readonly messages: ReadonlyArray<{ readonly _tag: s
 const make = (draft: Omit<JobDraft, "schedule"> & { readonly schedule?: string }) =>
   Effect.flatMap(Jobs, (jobs) => jobs.create({ schedule: "every 1h", ...draft }, maker))
 
+/** Waits for the end of the run that comes after `before`. */
+const endOf = (job: JobId, before: Occurrence | undefined) =>
+  Effect.flatMap(Occurrences, (occurrences) => occurrences.list({ job, limit: 1 })).pipe(
+    Effect.flatMap(([newest]) =>
+      newest !== undefined && newest.id !== before?.id && newest.finishedAt !== null
+        ? Effect.succeed(newest)
+        : Effect.fail("not yet" as const)
+    ),
+    Effect.retry(Schedule.spaced("10 millis").pipe(Schedule.intersect(Schedule.recurs(800)))),
+    Effect.map((found): Occurrence => found)
+  )
+
 /** Runs a job now and waits for its end. */
 const runNow = (reference: string, context?: string) =>
   Effect.gen(function* () {
     const jobs = yield* Jobs
     const occurrences = yield* Occurrences
     const { job } = yield* jobs.find(reference)
-    const before = yield* occurrences.list({ job: job.id, limit: 1 })
+    const [before] = yield* occurrences.list({ job: job.id, limit: 1 })
     yield* jobs.runNow(reference, context ?? null)
-    return yield* occurrences.list({ job: job.id, limit: 1 }).pipe(
-      Effect.flatMap(([newest]) =>
-        newest !== undefined && newest.id !== before[0]?.id && newest.finishedAt !== null
-          ? Effect.succeed(newest)
-          : Effect.fail("not yet" as const)
-      ),
-      Effect.retry(Schedule.spaced("10 millis").pipe(Schedule.intersect(Schedule.recurs(800)))),
-      Effect.map((found): Occurrence => found)
-    )
+    return yield* endOf(job.id, before)
   })
 
 const rows = (sql: string) =>
@@ -191,6 +196,18 @@ describe("a run", () => {
       )
   )
 
+  it.scopedLive("of a single job says how to stop it while there is something to stop, and not with the last one", () =>
+    Effect.gen(function* () {
+      yield* make({ prompt: "remind", name: "later", schedule: "2099-01-01 09:00" })
+      yield* runNow("later")
+      expect((yield* sent).at(-1)?.text).toContain("To stop it")
+      const soon = new Date((yield* Clock.currentTimeMillis) + 300).toISOString()
+      const { job } = yield* make({ prompt: "remind", name: "reminder", schedule: soon })
+      expect((yield* endOf(job.id, undefined)).status).toBe("ok")
+      expect((yield* sent).at(-1)?.text).toBe(`⏰ reminder (job ${job.id})\n${"─".repeat(12)}\nstretch`)
+    }).pipe(Effect.provide(Testing.gateway({ model: () => Testing.say("stretch") })))
+  )
+
   it.scopedLive("says nothing when there is nothing to say", () =>
     Effect.gen(function* () {
       yield* script("quiet.sh", "true\n")
@@ -255,6 +272,53 @@ describe("a run", () => {
       yield* fs.remove(`${home}/scripts/look.sh`)
       expect((yield* runNow("watch")).reason).toBe(`script "look.sh": there is no such file in ${home}/scripts`)
     }).pipe(Effect.provide(Testing.gateway({ model: [] })))
+  )
+
+  it.scopedLive("says of a page that could not be looked at that it was the monitor's, and no script's", () =>
+    Effect.gen(function* () {
+      yield* make({ prompt: "look", name: "watch", monitorUrl: "http://127.0.0.1:1/page" })
+      expect((yield* runNow("watch")).status).toBe("error")
+      expect((yield* sent).at(-1)?.text).toMatch(
+        /^⚠ Job "watch" failed: the monitor could not look: http:\/\/127\.0\.0\.1:1\/page: /
+      )
+    }).pipe(Effect.provide(Testing.gateway({ model: [], settings: { security: { allowPrivateUrls: true } } })))
+  )
+
+  it.scopedLive("whose answer reached nobody, or whose script let the agent sleep, uses up no change", () =>
+    Effect.gen(function* () {
+      const { only } = yield* Testing.AdapterInMemory
+      yield* script("look.sh", 'cat "$HERMES_HOME/seen"\n')
+      yield* script("gate.sh", 'cat "$HERMES_HOME/gate"\n')
+      const { home } = yield* Settings
+      const fs = yield* FileSystem.FileSystem
+      const see = (name: string, text: string) => fs.writeFileString(`${home}/${name}`, text)
+      const sleep = '{"wakeAgent": false}'
+      yield* see("seen", "one")
+      yield* see("gate", sleep)
+      yield* make({ prompt: "look", name: "watch", monitorScript: "look.sh", script: "gate.sh" })
+      expect((yield* runNow("watch")).reason).toBe("the script did not wake the agent")
+      yield* see("gate", "awake")
+      yield* only.fail({
+        on: "send",
+        error: new SendRefused({ platform: "telegram", detail: "chat not found", code: "chat_not_found" })
+      })
+      expect((yield* runNow("watch")).status).toBe("delivery_failed")
+      expect((yield* runNow("watch")).status).toBe("ok")
+      expect((yield* sent).at(-1)?.text).toContain("I saw one")
+      expect((yield* runNow("watch")).reason).toBe("the monitor saw no change")
+      yield* see("seen", "two")
+      yield* see("gate", sleep)
+      expect((yield* runNow("watch")).reason).toBe("the script did not wake the agent")
+      yield* see("gate", "awake")
+      expect((yield* runNow("watch")).status).toBe("ok")
+      expect((yield* sent).at(-1)?.text).toContain("I saw two")
+    }).pipe(
+      Effect.provide(
+        Testing.gateway({
+          model: (request) => Testing.say(`I saw ${/-one\n\+two/.test(lastUser(request as never)) ? "two" : "one"}`)
+        })
+      )
+    )
   )
 
   it.scopedLive("tells of a login that is good no more as what somebody has to do", () =>

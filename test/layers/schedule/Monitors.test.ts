@@ -6,6 +6,7 @@ import * as http from "node:http"
 import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib"
 import { afterAll, beforeAll, expect } from "vitest"
 import * as Turn from "../../../src/fibers/Turn.js"
 import * as ScriptsLayer from "../../../src/layers/node/Scripts.js"
@@ -18,9 +19,19 @@ const home = realpathSync(mkdtempSync(path.join(tmpdir(), "monitors-")))
 const scripts = path.join(home, "scripts")
 mkdirSync(scripts)
 
-let answer = { status: 200, body: "one\ntwo", location: "" }
+interface Answer {
+  readonly status: number
+  readonly body: string | Buffer
+  readonly location: string
+  readonly coding?: string
+}
+let answer: Answer = { status: 200, body: "one\ntwo", location: "" }
 const server = http.createServer((_request, response) => {
-  response.writeHead(answer.status, answer.location === "" ? {} : { location: answer.location })
+  const { coding, location } = answer
+  response.writeHead(answer.status, {
+    ...(location === "" ? {} : { location }),
+    ...(coding === undefined ? {} : { "content-encoding": coding })
+  })
   response.end(answer.body)
 })
 let url = ""
@@ -65,6 +76,46 @@ layer(monitors(true), { excludeTestServices: true })("a monitor", (it) => {
     })
   )
 
+  it.effect("of a page reads what a server packs although nobody asked it to", () =>
+    Effect.gen(function* () {
+      const page: Monitor = { kind: "url", target: url }
+      const packed: ReadonlyArray<readonly [string, Buffer]> = [
+        ["gzip", gzipSync("hello")],
+        ["X-GZIP", gzipSync("hello")],
+        ["deflate", deflateSync("hello")],
+        ["deflate", deflateRawSync("hello")],
+        ["br", brotliCompressSync("hello")],
+        ["br, gzip", gzipSync(brotliCompressSync("hello"))],
+        ["identity", Buffer.from("hello")]
+      ]
+      answer = { status: 200, body: "hello", location: "" }
+      const plain = yield* look(page, null)
+      if (plain._tag === "NoChange") return expect(plain).toBe("a first look")
+      for (const [coding, body] of packed) {
+        answer = { status: 200, body, location: "", coding }
+        expect((yield* look(page, plain.state))._tag, coding).toBe("NoChange")
+      }
+    })
+  )
+
+  it.effect("given another target looks for the first time: what the former one showed is no change", () =>
+    Effect.gen(function* () {
+      answer = { status: 200, body: "page A", location: "" }
+      const first = yield* look({ kind: "url", target: `${url}a` }, null)
+      if (first._tag === "NoChange") return expect(first).toBe("a first look")
+      const elsewhere: Monitor = { kind: "url", target: `${url}b` }
+      const same = yield* look(elsewhere, first.state)
+      answer = { status: 200, body: "page B", location: "" }
+      for (const seen of [same, yield* look(elsewhere, first.state)]) {
+        if (seen._tag === "NoChange") return expect(seen).toBe("a first look")
+        expect(seen.block).toContain("first time")
+        expect(seen.block).not.toContain("-page A")
+      }
+      const { of: _, ...older } = first.state
+      expect((yield* look(elsewhere, older))._tag).toBe("Changed")
+    })
+  )
+
   it.effect("of a script does the same, and one that fails keeps what was seen", () =>
     Effect.gen(function* () {
       writeFileSync(path.join(scripts, "look.sh"), "cat seen; exit $(cat code)")
@@ -84,15 +135,43 @@ layer(monitors(true), { excludeTestServices: true })("a monitor", (it) => {
     })
   )
 
+  it.effect("of a script sees a change in the middle of what is too long to be kept, and one of blanks", () =>
+    Effect.gen(function* () {
+      const print = (text: string) => {
+        writeFileSync(path.join(scripts, "printed"), text)
+        writeFileSync(path.join(scripts, "print.sh"), "cat printed")
+      }
+      const long = (middle: string) => `${"A".repeat(200_000)}\nMIDDLE ${middle}\n${"B".repeat(200_000)}\n`
+      const script: Monitor = { kind: "script", target: "print.sh" }
+      print(long("111"))
+      const first = yield* look(script, null)
+      if (first._tag === "NoChange") return expect(first).toBe("a first look")
+      expect((yield* look(script, first.state))._tag).toBe("NoChange")
+      print(long("222"))
+      const changed = yield* look(script, first.state)
+      if (changed._tag === "NoChange") return expect(changed).toBe("a change")
+      expect(changed.block).toContain("only in what is not kept of it")
+      print(`${long("222")}\n`)
+      expect((yield* look(script, changed.state))._tag).toBe("Changed")
+    })
+  )
+
   it.effect("says what is wrong with a page: its status, its size, where it leads", () =>
     Effect.gen(function* () {
-      const problem = (changed: Partial<typeof answer>) =>
+      const problem = (changed: Partial<Answer>) =>
         Effect.suspend(() => {
           answer = { status: 200, body: "", location: "", ...changed }
           return Effect.map(Effect.flip(look({ kind: "url", target: url }, null)), (error) => error.message)
         })
       expect(yield* problem({ status: 500 })).toContain("500")
       expect(yield* problem({ body: "x".repeat(300_000) })).toContain("bytes")
+      const bomb = gzipSync(Buffer.alloc(50_000_000))
+      expect(bomb.length).toBeLessThan(256 * 1024)
+      expect(yield* problem({ body: bomb, coding: "gzip" })).toContain("more than 262144 bytes")
+      expect(yield* problem({ body: "plain", coding: "gzip" })).toContain("is no whole gzip")
+      expect(yield* problem({ body: gzipSync("cut off").subarray(0, 15), coding: "gzip" })).toContain("no whole gzip")
+      expect(yield* problem({ body: "x", coding: "deflate" })).toContain("no whole deflate")
+      expect(yield* problem({ body: "x", coding: "zstd" })).toContain('is packed as "zstd"')
       expect(yield* problem({ status: 302, location: "/again" })).toContain("redirects without end")
       expect(yield* problem({ status: 302, location: "http://169.254.169.254/latest" })).toContain("cloud")
       expect(yield* problem({ status: 302, location: "http://localhost:8642/health" })).toContain("own")

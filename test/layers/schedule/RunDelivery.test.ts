@@ -44,6 +44,17 @@ const outcomeOf = (delivered: Delivered) =>
     )
   )
 
+const made = RunDelivery.make.pipe(
+  Effect.provide(
+    Layer.mergeAll(
+      Layer.mock(Delivery, {}),
+      Layer.mock(TargetResolver, {}),
+      Layer.mock(Continuation, {}),
+      Layer.mock(Outbox, { get: () => Effect.succeed(null) })
+    )
+  )
+)
+
 describe("a run's delivery", () => {
   it.effect("beside a topic that is gone went well, and says where it arrived", () =>
     Effect.gen(function* () {
@@ -51,17 +62,39 @@ describe("a run's delivery", () => {
       assert.deepStrictEqual(yield* outcomeOf({ deliveries, ok: true, problem: null, left: [] }), {
         status: "ok",
         problem: null,
-        note: "telegram:-100:7: its topic is gone; sent to the chat itself"
+        note: "telegram:-100:7: its topic is gone; sent to the chat itself",
+        isOut: true
       })
       const plain = yield* outcomeOf({ deliveries: [row("sent", null)], ok: true, problem: null, left: [] })
-      assert.deepStrictEqual(plain, { status: "ok", problem: null, note: null })
+      assert.deepStrictEqual(plain, { status: "ok", problem: null, note: null, isOut: true })
     })
   )
 
   it.effect("of which nothing was there to send did not go well", () =>
     Effect.gen(function* () {
       const outcome = yield* outcomeOf({ deliveries: [], ok: false, problem: "there was nothing to send", left: [] })
-      assert.deepInclude(outcome, { status: "delivery_failed", problem: "there was nothing to send" })
+      assert.deepInclude(outcome, { status: "delivery_failed", problem: "there was nothing to send", isOut: false })
+    })
+  )
+
+  it.effect("is out once one target has it or will have it, and not while that is in doubt", () =>
+    Effect.gen(function* () {
+      const isOut = (...states: ReadonlyArray<DeliveryRow["state"]>) =>
+        Effect.map(
+          Effect.flatMap(made, (post) =>
+            post.standing(
+              states.map((state) => [row(state, null)]),
+              []
+            )
+          ),
+          (outcome) => outcome.isOut
+        )
+      assert.isTrue(yield* isOut())
+      assert.isTrue(yield* isOut("failed", "sent"))
+      assert.isTrue(yield* isOut("pending"))
+      assert.isFalse(yield* isOut("failed"))
+      assert.isFalse(yield* isOut("unknown", "sending"))
+      assert.isFalse((yield* Effect.flatMap(made, (post) => post.standing([], ["telegram: no home"]))).isOut)
     })
   )
 })

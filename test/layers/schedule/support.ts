@@ -16,7 +16,7 @@ import {
   TargetResolver,
   UnknownPlatform
 } from "../../../src/services/delivery/TargetResolver.js"
-import type { CronSettings } from "../../../src/services/operation/Settings.js"
+import type { CronSettings, ModelBackend } from "../../../src/services/operation/Settings.js"
 import { LifecycleGuard } from "../../../src/services/schedule/LifecycleGuard.js"
 import { Monitors } from "../../../src/services/schedule/Monitor.js"
 import { ScriptRefused, Scripts } from "../../../src/services/schedule/Script.js"
@@ -93,6 +93,7 @@ export const edges = (
   options: {
     readonly home?: string
     readonly cron?: Partial<CronSettings>
+    readonly model?: ModelBackend
     readonly environment?: Record<string, string>
   } = {}
 ) => {
@@ -102,7 +103,10 @@ export const edges = (
     hands,
     ids,
     ambient(options.environment),
-    settingsLayer(home, { cron: { ...settings(home).cron, ...options.cron } }),
+    settingsLayer(home, {
+      cron: { ...settings(home).cron, ...options.cron },
+      ...(options.model === undefined ? {} : { model: options.model })
+    }),
     NodeContext.layer
   )
 }

@@ -11,6 +11,7 @@ import * as AmbientEnvironment from "../../../src/fibers/AmbientEnvironment.js"
 import { command } from "../../../src/programs/commands/cron.js"
 import { endingOf } from "../../../src/programs/commands/failure.js"
 import { Invocation } from "../../../src/programs/commands/invocation.js"
+import { localTime } from "../../../src/services/schedule/ScheduleWords.js"
 
 let home = ""
 
@@ -215,6 +216,30 @@ describe("hermes cron", () => {
     expect(await jobs()).toEqual([])
   }, 120_000)
 
+  it("shows runs by their jobs' names, on the clock that the list of jobs shows", async () => {
+    const soon = new Date(Math.floor(Date.now() / 1_000) * 1_000 - 30_000)
+    await hermes(["create", soon.toISOString(), "say: x", "--name", "late one"])
+    await hermes(["create", soon.toISOString(), "say: x", "--name", "gone", "--timezone", "Asia/Tokyo"])
+    // What was due and that nobody ran is a run that was skipped.
+    for (const name of ["late one", "gone"]) await hermes(["edit", name, "--schedule", "every 2h"])
+    const newYork = localTime(soon.getTime(), "America/New_York")
+    const all = (await hermes(["runs"])).out
+    expect(all).toMatch(new RegExp(`late one +${newYork} `))
+    expect(all).toMatch(new RegExp(`gone +${localTime(soon.getTime(), "Asia/Tokyo")} `))
+    expect((await hermes(["runs", "run_1"])).out).toMatch(new RegExp(`late one +${newYork} `))
+    const listed = await jobs()
+    const [first] = listed
+    const next = localTime(Date.parse(String(first?.["nextRunAt"])), String(first?.["timezone"]))
+    expect((await hermes(["status"])).out).toContain(`next: ${next}`)
+    expect(JSON.parse((await hermes(["runs", "late one"], {}, true)).out)).toMatchObject([
+      { jobId: listed.find(({ name }) => name === "late one")?.["id"], scheduledAt: soon.toISOString() }
+    ])
+    await hermes(["remove", "gone"])
+    const id = String(listed.find(({ name }) => name === "gone")?.["id"])
+    expect((await hermes(["runs"])).out).toMatch(new RegExp(`${id} +${newYork} `))
+    await hermes(["remove", "late one"])
+  }, 120_000)
+
   it("writes jobs out and reads them back", async () => {
     await hermes(["create", "every 1d at 07:30", "say: news", "--name", "news", "--timezone", "Europe/Berlin"])
     await hermes(["create", "weekends at noon", "sum up", "--name", "digest", "--context-from", "news", "--paused"])
@@ -225,10 +250,15 @@ describe("hermes cron", () => {
     for (const name of ["digest", "news"]) await hermes(["remove", name])
     // In any order: what others refer to is made first.
     const imported = await hermes(["import", file])
-    expect(imported.out.split("\n").sort()).toEqual(["created: digest", "created: news"])
+    expect(imported.out.split("\n").sort()).toEqual([
+      "created: digest",
+      "created: news",
+      "note: no gateway runs: jobs run while `hermes gateway` does"
+    ])
     expect((await hermes(["export"])).out).toBe(out)
     const again = await hermes(["import", file])
     expect(again).toMatchObject({ code: 1, error: "2 of 2 jobs were not taken" })
+    expect(again.out).toMatch(/refused: news: another job \([0-9a-f]{12}\) is already called "news"; .* `--update`/)
     expect((await hermes(["import", file, "--update"])).code).toBe(0)
     writeFileSync(file, "version: 1\njobs:\n  - schedul: 1h\n")
     expect((await hermes(["import", file])).error).toMatch(/jobs.0.*schedul/)
@@ -244,6 +274,24 @@ describe("hermes cron", () => {
     )
     const partly = await hermes(["import", file])
     expect(partly.out).toMatch(/created: ok\nrefused: bad: schedule.minute/)
+    for (const { id } of await jobs()) await hermes(["remove", String(id)])
+  }, 120_000)
+
+  it("says of a job whose chat is not known in this home that its output goes nowhere, as `create` does", async () => {
+    const file = path.join(home, "page.yaml")
+    writeFileSync(
+      file,
+      "version: 1\njobs:\n  - {name: pagejob, schedule: every 1h, prompt: x, deliver: origin}\n  - {name: kept, schedule: every 1h, prompt: x, deliver: local}\n"
+    )
+    const { out } = await hermes(["import", file])
+    const note = /its output is kept in this home \(cron\/output\/[0-9a-f]{12}\) and sent nowhere; give it a target/g
+    expect(out).toMatch(/^created: pagejob\ncreated: kept\nnote: pagejob: there is no chat to answer here/)
+    expect(out.match(note)).toHaveLength(1)
+    expect((await hermes(["create", good, "x", "--name", "made", "--deliver", "origin"])).out.match(note)).toHaveLength(
+      1
+    )
+    expect((await hermes(["edit", "kept", "--deliver", "origin"])).out.match(note)).toHaveLength(1)
+    expect((await hermes(["import", file, "--update"])).out.match(note)).toHaveLength(1)
     for (const { id } of await jobs()) await hermes(["remove", String(id)])
   }, 120_000)
 

@@ -84,6 +84,8 @@ export const start = (options: {
   readonly directory: string
   readonly environment: Environment
   readonly pipe: Pipe | null
+  /** Is given all that comes, also what `output` does not keep. */
+  readonly onOutput?: (chunk: Uint8Array) => void
 }): Effect.Effect<Child, ShellUnavailable> =>
   Effect.async((resume) => {
     const unavailable = (error: unknown): void => {
@@ -92,13 +94,16 @@ export const start = (options: {
       resume(Effect.fail(new ShellUnavailable({ detail: text })))
     }
     try {
-      const { command, directory, environment, pipe, shell } = options
+      const { command, directory, environment, onOutput, pipe, shell } = options
       const how = { cwd: directory, env: environment, detached: true }
       const started = pipe === null ? throughSocket(shell, command, how) : throughPipe(shell, command, pipe, how)
       const output = new HeadTail()
       const ended = new Once<Ended>()
       const closed = new Once<void>()
-      started.output.on("data", (chunk: Uint8Array) => output.push(chunk))
+      started.output.on("data", (chunk: Uint8Array) => {
+        output.push(chunk)
+        onOutput?.(chunk)
+      })
       started.output.on("error", () => closed.set())
       started.output.once("close", () => closed.set())
       started.child.on("error", (error) => {

@@ -7,7 +7,7 @@ import * as NodeStream from "@effect/platform-node/NodeStream"
 import { Effect, Schema } from "effect"
 import process from "node:process"
 import { JobView } from "../../../services/api/Jobs.js"
-import { Desk } from "../../../services/operation/Desk.js"
+import { Desk, type DeskError } from "../../../services/operation/Desk.js"
 import * as Misfit from "../../../services/operation/Misfit.js"
 import * as JobExport from "../../../services/schedule/JobExport.js"
 import { desk } from "../desk.js"
@@ -86,6 +86,17 @@ const Imported = Schema.Array(
   })
 )
 
+/** Each note once, with the jobs that it is about where it is not about all: a file of fifty says nothing fifty times. */
+const notesOf = (rows: typeof Imported.Type): ReadonlyArray<string> => {
+  const taken = rows.filter(({ job }) => job !== null).length
+  const about = new Map<string, Array<string>>()
+  for (const { job } of rows)
+    for (const note of job?.notes ?? []) about.set(note, [...(about.get(note) ?? []), job?.name ?? ""])
+  return [...about].map(([note, names]) =>
+    plain(names.length === taken ? `note: ${note}` : `note: ${names.join(", ")}: ${note}`)
+  )
+}
+
 export const imported = Command.make(
   "import",
   {
@@ -107,24 +118,31 @@ export const imported = Command.make(
             job
           }))
           const name = entry.name ?? null
+          const isTaken = (error: DeskError) => error._tag === "Refused" && error.code === "job_name_taken"
           return create.pipe(
             Effect.catchIf(
-              (error) => error._tag === "Refused" && error.code === "job_name_taken" && update && name !== null,
+              (error) => isTaken(error) && update && name !== null,
               () => edit(name ?? "")
             ),
             Effect.map(({ job, outcome }) => ({ name: job.name, outcome, job, problem: null })),
             // One that cannot be taken leaves the others in peace; anything else ends the command.
             Effect.catchIf(
               (error) => error._tag === "Refused",
-              (error) => Effect.succeed({ name, outcome: "refused" as const, job: null, problem: error.message })
+              (error) => {
+                const problem = isTaken(error)
+                  ? `${error.message}, or give \`--update\` to have it changed to what this file says`
+                  : error.message
+                return Effect.succeed({ name, outcome: "refused" as const, job: null, problem })
+              }
             )
           )
         })
-        yield* answer(Imported, outcomes, (rows) =>
-          rows.map(({ name, outcome, problem }) =>
+        yield* answer(Imported, outcomes, (rows) => [
+          ...rows.map(({ name, outcome, problem }) =>
             plain(`${outcome}: ${name ?? "a job without a name"}${problem === null ? "" : `: ${problem}`}`)
-          )
-        )
+          ),
+          ...notesOf(rows)
+        ])
         const refused = outcomes.filter(({ outcome }) => outcome === "refused").length
         if (refused > 0) return yield* failed(`${refused} of ${outcomes.length} jobs were not taken`)
       }).pipe(Effect.provide(desk))

@@ -14,8 +14,10 @@ import { settled } from "../settled.js"
 import { Invocation } from "../invocation.js"
 import { answer } from "../output.js"
 
+export const systemZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone
+
 /** The home's zone, or the system's where there is no home: asking makes none. */
-const configuredZone = Effect.gen(function* () {
+export const configuredZone = Effect.gen(function* () {
   const { environment, home } = yield* Invocation
   const fs = yield* FileSystem.FileSystem
   const isHome = yield* Effect.orElseSucceed(fs.exists(path.join(home, "config.yaml")), () => false)
@@ -24,7 +26,7 @@ const configuredZone = Effect.gen(function* () {
         Effect.map(Settings, ({ timezone }) => timezone),
         settled
       )
-    : environment["HERMES_TIMEZONE"] || new Intl.DateTimeFormat().resolvedOptions().timeZone
+    : environment["HERMES_TIMEZONE"] || systemZone()
 })
 
 const count = Options.integer("count").pipe(

@@ -1,7 +1,7 @@
 /** Jobs and runs as a person reads them in a terminal. */
 import type { JobBrief, JobView, RunView } from "../../../services/api/Jobs.js"
 import { localTime } from "../../../services/schedule/ScheduleWords.js"
-import { brief, plain, second } from "../output.js"
+import { brief, plain } from "../output.js"
 
 /** A job that should have run so long ago is shown as overdue. */
 const overdueMillis = 15 * 60_000
@@ -95,10 +95,14 @@ const seconds = (from: number | null, to: number | null): string =>
 
 export const runColumns = ["id", "job", "scheduled", "kind", "status", "took", "sent", "why"]
 
-export const runRow = (run: RunView): ReadonlyArray<string> => [
+/** What a table says of a run's job; of one that is removed nothing is known but its id. */
+export type RunJob = Pick<JobBrief, "name" | "timezone">
+
+/** On the clock that the list of jobs shows: the job's own, or `timezone`. */
+export const runRow = (run: RunView, job: RunJob | undefined, timezone: string): ReadonlyArray<string> => [
   run.id,
-  run.jobId,
-  second(run.scheduledAt),
+  job === undefined ? run.jobId : brief(job.name, 30),
+  localTime(run.scheduledAt, job?.timezone ?? timezone),
   run.kind,
   run.count > 1 ? `${run.status} × ${run.count}` : run.status,
   seconds(run.startedAt, run.finishedAt),
