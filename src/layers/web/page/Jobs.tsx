@@ -29,20 +29,14 @@ const whither = (job: Job, sessions: ReadonlyArray<Session>): string => {
   return `What it says goes to ${chats === "" ? job.deliver : chats}.`
 }
 
-/** The conversation that results of a new job go to: the open one, else the newest of the page's. */
-const conversationOf = (sessions: ReadonlyArray<Session>, current: string | null): string | null => {
-  const own = sessions.filter((session) => session.platform === "web" && session.endedAt === null)
-  return (own.find(({ id }) => id === current) ?? own[0])?.id ?? null
-}
-
 const usable = (state: Job["state"]): boolean => state === "scheduled" || state === "error" || state === "paused"
 
 /** Scheduled jobs: their list, one in full with its runs, and an editor. */
 export const Jobs = (props: {
   readonly sessions: ReadonlyArray<Session>
-  readonly current: string | null
   /** May the gateway be asked? */
   readonly ready: boolean
+  readonly onMake: (fields: JobFields) => Promise<Job>
   readonly onOpen: (session: string) => void
 }): VNode => {
   const [jobs, setJobs] = useState<ReadonlyArray<Job> | null>(null)
@@ -91,12 +85,7 @@ export const Jobs = (props: {
   const save = async (fields: JobFields): Promise<string | null> => {
     try {
       const saved =
-        editing === "chosen" && job !== null
-          ? await gateway.changeJob(job.id, fields)
-          : await gateway.createJob(
-              fields,
-              conversationOf(props.sessions, props.current) ?? (await gateway.createSession()).id
-            )
+        editing === "chosen" && job !== null ? await gateway.changeJob(job.id, fields) : await props.onMake(fields)
       await look()
       choose(saved.id)
       setNotes(saved.notes)

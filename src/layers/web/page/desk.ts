@@ -2,6 +2,7 @@
 import { told } from "./failure.js"
 import * as gateway from "./gateway.js"
 import { Refused, Unreachable } from "./gateway.js"
+import { makeJob } from "./jobHome.js"
 import * as place from "./place.js"
 import { currentSession, sessionOfKey } from "./state.js"
 import type { Store } from "./store.js"
@@ -43,6 +44,8 @@ export interface Desk {
   readonly remove: (id: string) => Promise<void>
   /** Puts a conversation on top or away, or takes it from there. */
   readonly put: (id: string, change: { readonly archived?: boolean; readonly pinned?: boolean }) => Promise<void>
+  /** Fails with what the gateway said. */
+  readonly makeJob: (fields: gateway.JobFields) => Promise<gateway.Job>
   /** Null when it could not be asked; the page says why. */
   readonly search: (words: string) => Promise<ReadonlyArray<gateway.SearchHit> | null>
 }
@@ -363,6 +366,7 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
       if (session !== null) dispatch({ type: "session", session })
       return session !== null
     },
+    makeJob: makeJob({ state, dispatch }),
     search: (words) => attempt(() => gateway.search(words)),
     put: async (id, change) => {
       const session = await attempt(() => gateway.putSession(id, change))

@@ -1,0 +1,86 @@
+/** The page's jobs in Chromium, before the built gateway on a home where nobody has said anything yet. */
+import process from "node:process"
+import type { Browser } from "playwright-core"
+import { afterAll, afterEach, assert, beforeAll, describe, it } from "vitest"
+import { fresh } from "../../../../build/fresh.mjs"
+import { eventually, person } from "./person.js"
+import * as Stage from "./stage.js"
+
+const patience = 120_000
+const required = process.env["REQUIRE_CHROMIUM"] === "1"
+const key = "the-key-of-the-jobs"
+
+describe.skipIf(Stage.browserPath === null && !required)("jobs on the page in Chromium", () => {
+  const tabs: Array<Stage.Tab> = []
+  let browser: Browser
+  let owner: Stage.Home
+  let gateway: Stage.Gateway
+
+  beforeAll(async () => {
+    if (Stage.browserPath === null) throw new Error("REQUIRE_CHROMIUM=1, and there is no Chromium on this machine")
+    await fresh("bin", "page")
+    browser = await Stage.launchBrowser(Stage.browserPath)
+    owner = Stage.makeHome()
+    Stage.fill(owner, key, "")
+    gateway = await Stage.startGateway(owner, { environment: { HERMES_MODEL_PROVIDER: "offline" } })
+  }, 300_000)
+
+  afterEach(async ({ task }) => {
+    const faults = tabs.flatMap((opened) => opened.faults)
+    if (task.result?.state === "fail")
+      for (const opened of tabs) process.stderr.write(`${task.name}\n${await opened.story()}\n`)
+    await Promise.all(tabs.splice(0).map((opened) => opened.close()))
+    assert.deepStrictEqual(faults, [])
+  }, patience)
+
+  afterAll(async () => {
+    await browser?.close()
+    await gateway?.stop()
+    owner?.remove()
+  }, patience)
+
+  /** How many conversations the gateway has. */
+  const conversations = async (): Promise<number> => {
+    const answer = await fetch(`${gateway.url}/api/sessions`, { headers: { authorization: `Bearer ${key}` } })
+    const list: unknown = await answer.json()
+    return Array.isArray(list) ? list.length : assert.fail("a list was expected")
+  }
+
+  /** A person who looks at the jobs. */
+  const enter = async (options?: Parameters<typeof Stage.newTab>[1]) => {
+    const opened = await Stage.newTab(browser, options)
+    tabs.push(opened)
+    const me = person(opened.page)
+    await me.page.goto(`${gateway.url}/#key=${key}`)
+    await me.message.waitFor()
+    await me.page.goto(`${gateway.url}/#jobs`)
+    await me.page.getByRole("button", { name: "New job" }).waitFor()
+    return {
+      ...me,
+      jobs: me.page.getByRole("region", { name: "Jobs" }),
+      one: me.page.getByRole("region", { name: "One job" }),
+      form: me.page.getByRole("form"),
+      conversations: me.list.getByRole("button", { name: /^Conversation of/ })
+    }
+  }
+
+  it(
+    "begins a conversation for a job's results only when the job is there, and says once what is wrong with it",
+    async () => {
+      const me = await enter()
+      await me.page.getByRole("button", { name: "New job" }).click()
+      await me.form.getByLabel("When", { exact: true }).fill("sometimes")
+      await me.form.getByLabel("What is to be done").fill("water the plants")
+      const refused = me.page.waitForResponse((answer) => answer.status() === 400 && answer.url().endsWith("/api/jobs"))
+      await me.form.getByRole("button", { name: "Save" }).click()
+      await refused
+      await eventually("no conversation is left of what was refused", async () => (await conversations()) === 0)
+      await me.form.getByLabel("When", { exact: true }).fill("weekdays at 9am")
+      await me.form.getByRole("button", { name: "Save" }).click()
+      await me.page.getByRole("heading", { name: "water the plants" }).waitFor()
+      assert.strictEqual(await conversations(), 1)
+      await me.conversations.waitFor()
+    },
+    patience
+  )
+})
