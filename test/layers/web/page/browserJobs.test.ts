@@ -74,8 +74,13 @@ describe.skipIf(Stage.browserPath === null && !required)("jobs on the page in Ch
       const refused = me.page.waitForResponse((answer) => answer.status() === 400 && answer.url().endsWith("/api/jobs"))
       await me.form.getByRole("button", { name: "Save" }).click()
       await refused
+      await me.form.getByText("is no schedule").first().waitFor()
+      await eventually("it is said once", async () => (await me.form.getByText("is no schedule").count()) === 1)
+      await eventually("the focus is where it is wrong", () => me.hasFocus(me.form.getByLabel("When", { exact: true })))
       await eventually("no conversation is left of what was refused", async () => (await conversations()) === 0)
       await me.form.getByLabel("When", { exact: true }).fill("weekdays at 9am")
+      await me.form.getByRole("list", { name: "Next runs" }).waitFor()
+      assert.strictEqual(await me.form.getByText("is no schedule").count(), 0)
       await me.form.getByRole("button", { name: "Save" }).click()
       await me.page.getByRole("heading", { name: "water the plants" }).waitFor()
       assert.strictEqual(await conversations(), 1)
