@@ -4,6 +4,7 @@ import { Api } from "../../services/api/Api.js"
 import { conflict, notFound } from "../../services/api/ApiError.js"
 import { compressResult } from "../../services/api/SessionSearch.js"
 import { Compaction } from "../../services/session/Compaction.js"
+import * as Preview from "../agent/Preview.js"
 import * as SessionCare from "../operation/SessionCare.js"
 import { Caller } from "../../services/api/Caller.js"
 import { eventStream } from "../../services/api/EventStream.js"
@@ -61,6 +62,7 @@ export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
     const compaction = yield* Compaction
     const outbox = yield* Outbox
     const files = yield* MediaFiles
+    const previews = yield* Preview.ofStored
 
     const found = (id: string) =>
       Effect.flatMap(sessions.get(id), (session) =>
@@ -156,7 +158,8 @@ export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
               ...(before === undefined ? {} : { beforeId: before })
             })
             const sent = yield* outbox.mediaOf(rows.map(({ id }) => id))
-            return rows.map((row) => messageView(row, filesOf(sent, row.id)))
+            const previewOf = yield* previews
+            return rows.map((row) => messageView(row, filesOf(sent, row.id), previewOf))
           })
         )
       )

@@ -1,10 +1,13 @@
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Schema } from "effect"
+import * as Tool from "../../../src/services/agent/Tool.js"
+import { ToolRegistry } from "../../../src/services/agent/Toolbox.js"
 import { ApiServer } from "../../../src/services/api/ApiServer.js"
 import { ChatResult, MessageView, SessionView } from "../../../src/services/api/Sessions.js"
 import { ActivityEvent } from "../../../src/services/operation/Activity.js"
 import { SessionId } from "../../../src/services/session/Session.js"
 import { SessionStore } from "../../../src/services/session/SessionStore.js"
+import { Transcript } from "../../../src/services/session/Transcript.js"
 import { Database } from "../../../src/services/state/Database.js"
 import { ask, echo, fetching, Play, readEvents, server } from "./support.js"
 
@@ -39,6 +42,38 @@ const eventsOf = (id: string, body: object) =>
 const codeOf = (json: unknown): string => (json as { readonly error: { readonly code: string } }).error.code
 
 layer(server(), { excludeTestServices: true })("sessions", (it) => {
+  it.effect("say of a stored call what was told of it while it ran", () =>
+    Effect.gen(function* () {
+      const session = yield* create()
+      const registry = yield* ToolRegistry
+      yield* registry.add([
+        Tool.make({
+          name: "wait",
+          toolset: "waiting",
+          description: "Waits.",
+          parameters: Schema.Struct({ drink: Schema.String, minutes: Schema.Int }),
+          result: Tool.text("nothing"),
+          preview: ({ minutes }) => `${minutes}\nminutes`,
+          handler: () => Effect.succeed("")
+        })
+      ])
+      const known = { id: "1", name: "wait", arguments: '{"drink":"tea","minutes":5}' }
+      const unknown = { id: "2", name: "gone", arguments: '{"drink":"tea"}' }
+      const [transcript, database] = yield* Effect.all([Transcript, Database])
+      const row = {
+        _tag: "assistant",
+        text: "",
+        reasoning: null,
+        toolCalls: [known, unknown],
+        finishReason: "tool_calls"
+      } as const
+      yield* database.write("test", transcript.append(SessionId.make(session.id), "turn_1", [row]))
+      const [shown] = messagesOf((yield* ask(`/api/sessions/${session.id}/messages`)).json)
+      assert.deepStrictEqual(shown?.toolCalls, [{ ...known, preview: "5 minutes" }, unknown])
+      yield* ask(`/api/sessions/${session.id}`, { method: "DELETE" })
+    })
+  )
+
   it.effect("are created, renamed, read, listed and deleted", () =>
     Effect.gen(function* () {
       const play = yield* begin

@@ -17,6 +17,7 @@ import * as IdsLayer from "../../../src/layers/node/Ids.js"
 import * as ActivityLayer from "../../../src/layers/operation/Activity.js"
 import * as RestartLayer from "../../../src/layers/sqlite/Restart.js"
 import * as SpendingLayer from "../../../src/layers/agent/Spending.js"
+import * as ToolRegistryLayer from "../../../src/layers/agent/ToolRegistry.js"
 import * as UsageLayer from "../../../src/layers/sqlite/Usage.js"
 import * as InventoryLayer from "../../../src/layers/sqlite/Inventory.js"
 import * as PauseLayer from "../../../src/layers/sqlite/Pause.js"
@@ -380,6 +381,7 @@ const base = (changes: Partial<SettingsShape["apiServer"]>) =>
     Registry.layer,
     SpendingLayer.layer.pipe(Layer.provideMerge(UsageLayer.layer), Layer.provide(stores)),
     Layer.succeed(Redactor, redactor([])),
+    ToolRegistryLayer.layer,
     AmbientEnvironment.layer({}),
     NodeHttpServer.layerContext
   ).pipe(Layer.provideMerge(Layer.succeed(Settings, settingsWith(changes))))

@@ -28,8 +28,10 @@ interface Placed {
   readonly block: Block
 }
 
-/** A call's arguments in a few words: the first text among them, as the tools show their own. */
-const preview = (json: string): string => {
+type Call = Message["toolCalls"][number]
+
+/** The first text among a call's arguments, where its tool cannot say any more what it was about. */
+const firstText = (json: string): string => {
   try {
     const value: unknown = JSON.parse(json)
     if (typeof value !== "object" || value === null) return ""
@@ -40,6 +42,8 @@ const preview = (json: string): string => {
   }
 }
 
+const previewOf = (call: Call): string => call.preview ?? firstText(call.arguments)
+
 const filesOf = (row: Message): ReadonlyArray<Part> =>
   row.files.length === 0 ? [] : [{ kind: "files", files: row.files }]
 
@@ -47,11 +51,11 @@ const filesOf = (row: Message): ReadonlyArray<Part> =>
 const partsOf = (rows: ReadonlyArray<Message>): ReadonlyArray<Part> => {
   const results = new Map(rows.flatMap((row) => (row.role === "tool" ? [[row.callId, row]] : [])))
   const called = new Set(rows.flatMap((row) => row.toolCalls.map((call) => call.id)))
-  const tool = (callId: string, name: string, args: string, row: Message | undefined): Tool => ({
+  const tool = (callId: string, name: string, preview: string, row: Message | undefined): Tool => ({
     kind: "tool",
     callId,
     tool: name,
-    preview: preview(args),
+    preview,
     state: row === undefined ? "running" : toolState(row.disposition),
     result: row?.text ?? ""
   })
@@ -61,7 +65,7 @@ const partsOf = (rows: ReadonlyArray<Message>): ReadonlyArray<Part> => {
       return called.has(row.callId ?? "") ? [] : [tool(row.callId ?? "", row.tool ?? "", "", row)]
     return [
       ...(row.text.trim() === "" ? [] : [{ kind: "words", text: row.text, cut: false } as const]),
-      ...row.toolCalls.map((call) => tool(call.id, call.name, call.arguments, results.get(call.id))),
+      ...row.toolCalls.map((call) => tool(call.id, call.name, previewOf(call), results.get(call.id))),
       ...filesOf(row)
     ]
   })

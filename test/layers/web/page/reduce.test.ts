@@ -192,7 +192,7 @@ describe("a turn", () => {
       row(2, {
         text: "let me ",
         turnId: "t",
-        toolCalls: [{ id: "1", name: "terminal", arguments: '{"command":"ls"}' }]
+        toolCalls: [{ id: "1", name: "terminal", arguments: '{"mode":"plain","command":"ls"}', preview: "ls" }]
       }),
       row(3, { role: "tool", callId: "1", tool: "terminal", text: "a file", disposition: "ok", turnId: "t" }),
       row(4, { text: "bye", turnId: "t" })
