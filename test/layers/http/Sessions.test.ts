@@ -3,7 +3,9 @@ import { Deferred, Effect, Schema } from "effect"
 import * as Tool from "../../../src/services/agent/Tool.js"
 import { ToolRegistry } from "../../../src/services/agent/Toolbox.js"
 import { ApiServer } from "../../../src/services/api/ApiServer.js"
+import { PastHelperView } from "../../../src/services/api/Helpers.js"
 import { ChatResult, MessageView, SessionView } from "../../../src/services/api/Sessions.js"
+import { DelegationStore } from "../../../src/services/delegation/DelegationStore.js"
 import { ActivityEvent } from "../../../src/services/operation/Activity.js"
 import { SessionId } from "../../../src/services/session/Session.js"
 import { SessionStore } from "../../../src/services/session/SessionStore.js"
@@ -70,6 +72,45 @@ layer(server(), { excludeTestServices: true })("sessions", (it) => {
       yield* database.write("test", transcript.append(SessionId.make(session.id), "turn_1", [row]))
       const [shown] = messagesOf((yield* ask(`/api/sessions/${session.id}/messages`)).json)
       assert.deepStrictEqual(shown?.toolCalls, [{ ...known, preview: "5 minutes" }, unknown])
+      yield* ask(`/api/sessions/${session.id}`, { method: "DELETE" })
+    })
+  )
+
+  it.effect("tell of the helpers that they had, and of theirs, and of nobody else's", () =>
+    Effect.gen(function* () {
+      const session = yield* create()
+      const [transcript, database, delegations] = yield* Effect.all([Transcript, Database, DelegationStore])
+      const begun = (id: string, parentTurnId: string) =>
+        delegations.insert({
+          id,
+          parentTurnId,
+          childTurnId: `turn of ${id}`,
+          childSessionId: `session of ${id}`,
+          callId: "1",
+          goal: id
+        })
+      const said = { _tag: "user", text: "delegate", platformMessageId: null } as const
+      yield* database.write("test", transcript.append(SessionId.make(session.id), "turn of the session", [said]))
+      yield* database.write("test", begun("h1", "turn of the session"))
+      yield* database.write("test", begun("h2", "turn of h1"))
+      yield* database.write("test", begun("h3", "turn of another"))
+      yield* database.write("test", delegations.settle("h1", "completed", "done"))
+      const found = (query: string) =>
+        Effect.map(ask(`/api/sessions/${session.id}/helpers${query}`), ({ json }) =>
+          Schema.decodeUnknownSync(Schema.Array(PastHelperView), exact)(json)
+        )
+      const all = yield* found("")
+      assert.deepStrictEqual(
+        all.map(({ id, parentTurnId, sessionId, status }) => [id, parentTurnId, sessionId, status]),
+        [
+          ["h1", "turn of the session", "session of h1", "completed"],
+          ["h2", "turn of h1", "session of h2", null]
+        ]
+      )
+      assert.deepStrictEqual(
+        (yield* found("?limit=1")).map(({ id }) => id),
+        ["h2"]
+      )
       yield* ask(`/api/sessions/${session.id}`, { method: "DELETE" })
     })
   )

@@ -28,6 +28,7 @@ import * as JobDeskLayer from "../../../src/layers/schedule/JobDesk.js"
 import * as JobsLayer from "../../../src/layers/schedule/Jobs.js"
 import * as ApprovalStoreLayer from "../../../src/layers/sqlite/ApprovalStore.js"
 import * as ChannelDirectoryLayer from "../../../src/layers/sqlite/ChannelDirectory.js"
+import * as DelegationStoreLayer from "../../../src/layers/sqlite/DelegationStore.js"
 import * as GatewayAddressLayer from "../../../src/layers/sqlite/GatewayAddress.js"
 import * as HomeChannelsLayer from "../../../src/layers/sqlite/HomeChannels.js"
 import * as InboxLayer from "../../../src/layers/sqlite/Inbox.js"
@@ -344,6 +345,7 @@ const stores = Layer.mergeAll(
   HomeChannelsLayer.layer,
   ChannelDirectoryLayer.layer,
   TurnStoreLayer.layer,
+  DelegationStoreLayer.layer,
   ToolCallStoreLayer.layer,
   ApprovalStoreLayer.layer,
   JobStoreLayer.layer,

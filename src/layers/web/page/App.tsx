@@ -38,9 +38,9 @@ const focusComposer = (): void => document.getElementById("message")?.focus()
 const useBlocks = (state: State) => {
   const groups = useRef<Groups>(new Map())
   const stored = useMemo(() => {
-    groups.current = fromRows(state.rows, groups.current)
+    groups.current = fromRows(state.rows, state.helped, groups.current)
     return groups.current
-  }, [state.rows])
+  }, [state.rows, state.helped])
   const turns = state.turns.filter((turn) => turn.sessionId === state.current)
   const asides = state.asides.filter((aside) => aside.sessionId === (state.current ?? ""))
   return { blocks: compose(stored, turns, asides), busy: turns.some((turn) => turn.outcome === null) }

@@ -2,6 +2,7 @@
 import { told } from "./failure.js"
 import * as gateway from "./gateway.js"
 import { Refused, Unreachable } from "./gateway.js"
+import { delegates, fetchHelped } from "./helped.js"
 import { makeJob } from "./jobHome.js"
 import * as place from "./place.js"
 import { currentSession, sessionOfKey } from "./state.js"
@@ -121,11 +122,19 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
     listTimer ??= setTimeout(() => void loadSessions(), soonMillis)
   }
 
+  const loadHelped = async (id: string): Promise<void> => {
+    const { current, helped, rows } = state()
+    if (id !== current || !delegates(rows)) return
+    const found = await quietly(() => fetchHelped(id, rows, helped))
+    if (found !== null) dispatch({ type: "helped", id, helped: found })
+  }
+
   const loadRows = async (id: string, before: number | null): Promise<void> => {
     const rows = await quietly(() => gateway.messages(id, before))
     if (rows === null) return
     const full = rows.length === gateway.pageSize
     dispatch({ type: "rows", page: { id, rows, earlier: before !== null, full } })
+    void loadHelped(id)
   }
 
   const markRead = async (id: string): Promise<void> => {
@@ -154,6 +163,8 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
     helperTimer = undefined
     const helpers = await quietly(gateway.helpers)
     if (helpers !== null) dispatch({ type: "helpers", helpers })
+    const { current } = state()
+    if (current !== null) void loadHelped(current)
   }
 
   const show = async (id: string | null, step: boolean): Promise<void> => {

@@ -1,7 +1,7 @@
 /** The gateway as the page speaks to it: same origin, by the cookie that the key was exchanged for. */
 import type { ApprovalView } from "../../../services/api/Approvals.js"
 import type { ClarificationView } from "../../../services/api/Clarifications.js"
-import type { HelperView } from "../../../services/api/Helpers.js"
+import type { HelperView, PastHelperView } from "../../../services/api/Helpers.js"
 import type {
   JobView,
   Preview as PreviewView,
@@ -24,6 +24,7 @@ export type Message = typeof MessageView.Encoded
 export type Approval = typeof ApprovalView.Encoded
 export type Clarification = typeof ClarificationView.Encoded
 export type Helper = typeof HelperView.Encoded
+export type PastHelper = typeof PastHelperView.Encoded
 export type Job = typeof JobView.Encoded
 export type Run = typeof RunView.Encoded
 export type RunDocument = typeof RunDocumentView.Encoded
@@ -134,6 +135,8 @@ export const clarifications = (): Promise<ReadonlyArray<Clarification>> => call(
 export const reply = (id: string, words: string): Promise<Clarification> =>
   call("POST", `/api/clarifications/${encodeURIComponent(id)}`, { answer: words })
 export const helpers = (): Promise<ReadonlyArray<Helper>> => call("GET", "/api/helpers")
+export const helpersOf = (id: string): Promise<ReadonlyArray<PastHelper>> =>
+  call("GET", `${session(id)}/helpers?limit=1000`)
 export const stopHelper = (id: string): Promise<unknown> => call("POST", `/api/helpers/${encodeURIComponent(id)}/stop`)
 
 /** How far a yes goes: this once, this conversation, or from now on. */

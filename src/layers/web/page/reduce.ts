@@ -2,6 +2,7 @@
 import { added, type SaidState, sent, unsent } from "./asides.js"
 import { begun, onEvent } from "./events.js"
 import type { Approval, Attached, Clarification, Event, Health, Helper, Session } from "./gateway.js"
+import type { Helped } from "./helped.js"
 import { initial, placeIn, sessionOfKey, type State } from "./state.js"
 import { type Page, paged } from "./transcript.js"
 import { isKnown } from "./turns.js"
@@ -36,6 +37,8 @@ export type Action =
     }
   | { readonly type: "health"; readonly health: Health }
   | { readonly type: "helpers"; readonly helpers: ReadonlyArray<Helper> }
+  /** `id`: of the conversation whose helpers they were. */
+  | { readonly type: "helped"; readonly id: string; readonly helped: ReadonlyArray<Helped> }
   | { readonly type: "said"; readonly id: string; readonly text: string; readonly files?: ReadonlyArray<Attached> }
   | { readonly type: "sending"; readonly id: string; readonly state: SaidState; readonly problem?: string }
   | { readonly type: "withdrawn"; readonly id: string }
@@ -58,6 +61,7 @@ const opened = (state: State, id: string | null): State =>
         ...state,
         current: id,
         rows: [],
+        helped: [],
         more: false,
         loading: id !== null,
         problem: null,
@@ -164,6 +168,8 @@ export const reduce = (state: State, action: Action): State => {
       return { ...state, health: action.health }
     case "helpers":
       return { ...state, helpers: action.helpers }
+    case "helped":
+      return action.id === state.current ? { ...state, helped: action.helped } : state
     case "said":
       return {
         ...state,

@@ -444,9 +444,13 @@ if (Stage.browserPath === null && !required) {
           await isAccessible(me.page)
           await me.reads("Both are back.")
           await first.getByText("· done").waitFor()
+          await me.rests()
+          const live = await me.answers.first().innerText()
+          assert.include(live, "delegate_task")
           await me.page.reload()
           await me.reads("Both are back.")
-          assert.include(await me.answers.first().innerText(), "delegate_task")
+          await second.waitFor()
+          assert.strictEqual(await me.answers.first().innerText(), live)
         },
         patience
       )
