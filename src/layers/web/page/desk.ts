@@ -216,7 +216,7 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
       // It was taken when it was sent before, and the answer got lost.
       if (error instanceof Refused && error.code === "duplicate") dispatch({ type: "sending", id, state: "sent" })
       else if (error instanceof Refused && !isUnauthorized(error))
-        dispatch({ type: "sending", id, state: "refused", problem: error.message })
+        dispatch({ type: "sending", id, state: "refused", refusal: { code: error.code, text: error.message } })
       else dispatch({ type: "sending", id, state: "unsent" })
       if (isUnauthorized(error)) leave(null)
       else if (error instanceof Unreachable) listening?.check()

@@ -1,5 +1,5 @@
 /** What the page knows after each thing that happens. Pure, so that it can be tested without a page. */
-import { added, type SaidState, sent, unsent } from "./asides.js"
+import { added, type Refusal, type SaidState, sent, unsent, withoutRestart } from "./asides.js"
 import { begun, onEvent } from "./events.js"
 import type { Approval, Attached, Clarification, Event, Health, Helper, Session } from "./gateway.js"
 import type { Helped } from "./helped.js"
@@ -40,7 +40,7 @@ export type Action =
   /** `id`: of the conversation whose helpers they were. */
   | { readonly type: "helped"; readonly id: string; readonly helped: ReadonlyArray<Helped> }
   | { readonly type: "said"; readonly id: string; readonly text: string; readonly files?: ReadonlyArray<Attached> }
-  | { readonly type: "sending"; readonly id: string; readonly state: SaidState; readonly problem?: string }
+  | { readonly type: "sending"; readonly id: string; readonly state: SaidState; readonly refusal?: Refusal }
   | { readonly type: "withdrawn"; readonly id: string }
   | { readonly type: "problem"; readonly problem: string | null }
   | { readonly type: "events"; readonly events: ReadonlyArray<Event> }
@@ -165,7 +165,11 @@ export const reduce = (state: State, action: Action): State => {
         clarifications: questions(state, state.clarifications, action.clarifications, action.known)
       }
     case "health":
-      return { ...state, health: action.health }
+      return {
+        ...state,
+        health: action.health,
+        asides: action.health.status === "draining" ? state.asides : withoutRestart(state.asides)
+      }
     case "helpers":
       return { ...state, helpers: action.helpers }
     case "helped":
@@ -181,12 +185,12 @@ export const reduce = (state: State, action: Action): State => {
           text: action.text,
           files: action.files ?? [],
           state: "sending",
-          problem: null,
+          refusal: null,
           after: placeIn(state, state.current)
         })
       }
     case "sending":
-      return { ...state, asides: sent(state.asides, action.id, action.state, action.problem ?? null) }
+      return { ...state, asides: sent(state.asides, action.id, action.state, action.refusal ?? null) }
     case "withdrawn":
       return { ...state, asides: state.asides.filter((aside) => aside.id !== action.id) }
     case "problem":

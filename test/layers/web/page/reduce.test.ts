@@ -2,7 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { behind } from "../../../../src/layers/web/page/state.js"
 import { fromRows } from "../../../../src/layers/web/page/blocks.js"
 import type { Helped } from "../../../../src/layers/web/page/helped.js"
-import type { Event } from "../../../../src/layers/web/page/gateway.js"
+import type { Event, Health } from "../../../../src/layers/web/page/gateway.js"
+import type { Action } from "../../../../src/layers/web/page/reduce.js"
 import { after, blocks, happened, open, page, shown } from "./reading.js"
 import { began, key, row, session } from "./script.js"
 
@@ -352,12 +353,59 @@ describe("a message", () => {
     const refused = after(
       open,
       { type: "said", id: "m1", text: "hi" },
-      { type: "sending", id: "m1", state: "refused", problem: "too many" }
+      { type: "sending", id: "m1", state: "refused", refusal: { code: "busy.full", text: "too many" } }
     )
     assert.deepStrictEqual(shown(after(refused, { type: "sending", id: "m1", state: "sending" })), ["sending: hi"])
     const command = after(open, { type: "said", id: "m1", text: "/help" }, happened(end("Help.", "command", "event")))
     const late = after(command, { type: "sending", id: "m1", state: "sent" })
     assert.deepStrictEqual(shown(late), ["command: /help", "notice: Help."])
+  })
+})
+
+describe("a restart of the gateway", () => {
+  const refused = notice("drain.refused", "not taken")
+  const health = (status: Health["status"]): Action => ({
+    type: "health",
+    health: {
+      status,
+      version: "1",
+      uptime: 1,
+      pid: 1,
+      memory: { rss: 1, heapUsed: 1, external: 1 },
+      work: { api: 0, cron: 0, delegates: 0, processes: 0, turns: 0 },
+      model: { provider: "scripted", name: "script", trouble: null },
+      database: null,
+      platforms: [],
+      timezone: "UTC",
+      workingDirectory: null,
+      conversations: []
+    }
+  })
+  const said: Action = { type: "said", id: "m1", text: "hi" }
+  const refusal: Action = {
+    type: "sending",
+    id: "m1",
+    state: "refused",
+    refusal: { code: "drain.refused", text: "not taken" }
+  }
+
+  it("is told of once: a message that was not taken says so itself, before or after its notice", () => {
+    assert.deepStrictEqual(shown(after(open, said, happened(refused), refusal)), ["refused: hi"])
+    assert.deepStrictEqual(shown(after(open, said, refusal, happened(refused))), ["refused: hi"])
+    assert.deepStrictEqual(shown(after(open, happened(refused))), ["notice: not taken"])
+  })
+
+  it("is of no interest when the gateway is back, and what was refused waits to be sent again", () => {
+    const going = after(
+      open,
+      happened(notice("restart.going", "going"), notice("home.missing", "no home")),
+      said,
+      refusal
+    )
+    assert.strictEqual(shown(after(going, health("draining"))).length, 3)
+    const back = after(going, health("ok"))
+    assert.deepStrictEqual(shown(back), ["notice: no home", "refused: hi"])
+    assert.isTrue(back.asides.every((aside) => aside.kind === "notice" || aside.refusal === null))
   })
 })
 
