@@ -168,7 +168,7 @@ export const App = ({ store, desk }: { readonly store: Store; readonly desk: Des
         </main>
       ) : section === "jobs" ? (
         <main>
-          <Jobs sessions={state.sessions} ready={state.access === "in"} onMake={desk.makeJob} onOpen={open} />
+          <Jobs sessions={state.sessions} ready={state.access === "in"} onMake={desk.makeJob} />
         </main>
       ) : (
         <main>

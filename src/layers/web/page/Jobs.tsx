@@ -1,12 +1,10 @@
 import type { VNode } from "preact"
-import { useCallback, useRef, useState } from "preact/hooks"
-import { chatName } from "./chat.js"
-import { Coded } from "./Coded.js"
+import { useCallback, useState } from "preact/hooks"
 import { told } from "./failure.js"
 import * as gateway from "./gateway.js"
 import type { Job, JobFields, Session } from "./gateway.js"
+import { JobDetail } from "./JobDetail.js"
 import { JobEditor } from "./JobEditor.js"
-import { JobRuns } from "./JobRuns.js"
 import { useLooking } from "./looking.js"
 import { useReveal } from "./reveal.js"
 import { localTime } from "./time.js"
@@ -22,30 +20,18 @@ const facts = (job: Job): string =>
     .filter((fact) => fact !== null)
     .join(" · ")
 
-/** Where what it says goes: the words that were given, and the chats that these are today. */
-const whither = (job: Job, sessions: ReadonlyArray<Session>): string => {
-  if (job.deliver === "local") return "What it says is only kept."
-  const chats = job.targets.map((target) => chatName(target, sessions)).join(", ")
-  return `What it says goes to ${chats === "" ? job.deliver : chats}.`
-}
-
-const usable = (state: Job["state"]): boolean => state === "scheduled" || state === "error" || state === "paused"
-
 /** Scheduled jobs: their list, one in full with its runs, and an editor. */
 export const Jobs = (props: {
   readonly sessions: ReadonlyArray<Session>
   /** May the gateway be asked? */
   readonly ready: boolean
   readonly onMake: (fields: JobFields) => Promise<Job>
-  readonly onOpen: (session: string) => void
 }): VNode => {
   const [jobs, setJobs] = useState<ReadonlyArray<Job> | null>(null)
   const [chosen, setChosen] = useState<string | null>(null)
   const [editing, setEditing] = useState<"new" | "chosen" | null>(null)
-  const [removing, setRemoving] = useState(false)
   const [problem, setProblem] = useState<string | null>(null)
   const [notes, setNotes] = useState<ReadonlyArray<string>>([])
-  const heading = useRef<HTMLHeadingElement>(null)
 
   const look = useCallback(async (): Promise<void> => {
     try {
@@ -77,7 +63,6 @@ export const Jobs = (props: {
   const choose = (id: string | null): void => {
     setChosen(id)
     setEditing(null)
-    setRemoving(false)
     setProblem(null)
     setNotes([])
   }
@@ -89,7 +74,6 @@ export const Jobs = (props: {
       await look()
       choose(saved.id)
       setNotes(saved.notes)
-      heading.current?.focus()
       return null
     } catch (error) {
       return told(error)
@@ -151,81 +135,15 @@ export const Jobs = (props: {
             <p class="quiet">Choose a job to read what it does, when it runs next, and how its runs went.</p>
           )
         ) : (
-          <>
-            <h2 tabIndex={-1} ref={heading}>
-              {job.name}
-            </h2>
-            <p>
-              {job.words || job.schedule} <span class="quiet">({job.timezone})</span>
-            </p>
-            {job.state === "scheduled" ? (
-              <ol class="next" aria-label="Next runs">
-                {job.next.map((at) => (
-                  <li key={at}>
-                    <time dateTime={at}>{localTime(at)}</time>
-                  </li>
-                ))}
-              </ol>
-            ) : (
-              <p>
-                It is {job.state}
-                {job.stateReason === null ? "" : `: ${job.stateReason}`}.
-              </p>
-            )}
-            {notes.map((note) => (
-              <p class="quiet" key={note} role="status">
-                <Coded text={note} />
-              </p>
-            ))}
-            {job.lastError === null ? null : <p class="wrong">{job.lastError}</p>}
-            {job.lastDeliveryError === null ? null : <p class="wrong">{job.lastDeliveryError}</p>}
-            {job.prompt === "" ? null : <pre tabIndex={0}>{job.prompt}</pre>}
-            <p class="quiet">
-              {whither(job, props.sessions)}
-              {job.repeat.times === null ? "" : ` It has run ${job.repeat.completed} of ${job.repeat.times} times.`}
-            </p>
-            {removing ? (
-              <div class="choices">
-                <span>Remove this job for good?</span>
-                <button
-                  type="button"
-                  class="danger"
-                  onClick={() =>
-                    void attempt(() => gateway.removeJob(job.id)).then((done) => (done === null ? null : choose(null)))
-                  }
-                >
-                  Remove
-                </button>
-                <button type="button" onClick={() => setRemoving(false)}>
-                  Keep
-                </button>
-              </div>
-            ) : (
-              <div class="choices">
-                <button type="button" class="primary" onClick={() => void attempt(() => gateway.runJob(job.id))}>
-                  Run now
-                </button>
-                {usable(job.state) ? (
-                  job.state === "paused" ? (
-                    <button type="button" onClick={() => void attempt(() => gateway.resumeJob(job.id, null))}>
-                      Resume
-                    </button>
-                  ) : (
-                    <button type="button" onClick={() => void attempt(() => gateway.pauseJob(job.id))}>
-                      Pause
-                    </button>
-                  )
-                ) : null}
-                <button type="button" onClick={() => setEditing("chosen")}>
-                  Edit
-                </button>
-                <button type="button" class="danger plain" onClick={() => setRemoving(true)}>
-                  Remove …
-                </button>
-              </div>
-            )}
-            <JobRuns key={job.id} job={job} onOpen={props.onOpen} />
-          </>
+          <JobDetail
+            key={job.id}
+            job={job}
+            sessions={props.sessions}
+            notes={notes}
+            attempt={attempt}
+            onEdit={() => setEditing("chosen")}
+            onRemoved={() => choose(null)}
+          />
         )}
       </section>
     </div>

@@ -88,4 +88,19 @@ describe.skipIf(Stage.browserPath === null && !required)("jobs on the page in Ch
     },
     patience
   )
+
+  it(
+    "runs a job at once, and says so until its run is in the list",
+    async () => {
+      const me = await enter()
+      await me.jobs.getByRole("button", { name: /^water the plants/ }).click()
+      await me.page.getByText("It has not run yet.").waitFor()
+      await me.one.getByRole("button", { name: "Run now" }).click()
+      await me.one.getByRole("status").getByText("It runs.", { exact: true }).waitFor()
+      await me.one.getByText(/^ok · asked for/).waitFor()
+      assert.strictEqual(await me.one.getByRole("status").count(), 0)
+      assert.notInclude(await me.one.innerText(), "hermes cron")
+    },
+    patience
+  )
 })
