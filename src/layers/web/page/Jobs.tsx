@@ -1,11 +1,12 @@
 import type { VNode } from "preact"
-import { useCallback, useState } from "preact/hooks"
+import { useCallback, useEffect, useState } from "preact/hooks"
 import { told } from "./failure.js"
 import * as gateway from "./gateway.js"
 import type { Job, JobFields, Session } from "./gateway.js"
 import { JobDetail } from "./JobDetail.js"
 import { JobEditor } from "./JobEditor.js"
 import { useLooking } from "./looking.js"
+import type { Move } from "./place.js"
 import { useReveal } from "./reveal.js"
 import { localTime } from "./time.js"
 import "./jobs.css"
@@ -25,13 +26,18 @@ export const Jobs = (props: {
   readonly sessions: ReadonlyArray<Session>
   /** May the gateway be asked? */
   readonly ready: boolean
+  /** The job that is shown, and `edit`; or `new`. */
+  readonly path: ReadonlyArray<string>
+  readonly onMove: (path: ReadonlyArray<string>, how: Move) => void
   readonly onMake: (fields: JobFields) => Promise<Job>
 }): VNode => {
   const [jobs, setJobs] = useState<ReadonlyArray<Job> | null>(null)
-  const [chosen, setChosen] = useState<string | null>(null)
-  const [editing, setEditing] = useState<"new" | "chosen" | null>(null)
   const [problem, setProblem] = useState<string | null>(null)
-  const [notes, setNotes] = useState<ReadonlyArray<string>>([])
+  /** The job that something was done to last. */
+  const [done, setDone] = useState<Job | null>(null)
+  const [first = null, second] = props.path
+  const isNew = first === "new"
+  const chosen = isNew ? null : first
 
   const look = useCallback(async (): Promise<void> => {
     try {
@@ -42,7 +48,7 @@ export const Jobs = (props: {
   }, [])
 
   useLooking(props.ready, look)
-  const beside = useReveal<HTMLElement>(chosen ?? editing)
+  const beside = useReveal<HTMLElement>(first)
 
   const job = jobs?.find(({ id }) => id === chosen) ?? null
 
@@ -50,30 +56,24 @@ export const Jobs = (props: {
   const attempt = async (work: () => Promise<Job>): Promise<Job | null> => {
     setProblem(null)
     try {
-      const done = await work()
-      setNotes(done.notes)
+      const after = await work()
+      setDone(after)
       await look()
-      return done
+      return after
     } catch (error) {
       setProblem(told(error))
       return null
     }
   }
 
-  const choose = (id: string | null): void => {
-    setChosen(id)
-    setEditing(null)
-    setProblem(null)
-    setNotes([])
-  }
+  useEffect(() => setProblem(null), [first, second])
 
   const save = async (fields: JobFields): Promise<string | null> => {
     try {
-      const saved =
-        editing === "chosen" && job !== null ? await gateway.changeJob(job.id, fields) : await props.onMake(fields)
+      const saved = job === null ? await props.onMake(fields) : await gateway.changeJob(job.id, fields)
       await look()
-      choose(saved.id)
-      setNotes(saved.notes)
+      setDone(saved)
+      props.onMove([saved.id], isNew ? "instead" : "back")
       return null
     } catch (error) {
       return told(error)
@@ -83,18 +83,11 @@ export const Jobs = (props: {
   return (
     <div class="jobs">
       <section class="job-list" aria-label="Jobs">
-        <button
-          type="button"
-          class="new"
-          onClick={() => {
-            choose(null)
-            setEditing("new")
-          }}
-        >
+        <button type="button" class="new" onClick={() => props.onMove(["new"], "step")}>
           New job
         </button>
         {jobs === null ? <p class="quiet">Loading …</p> : null}
-        {jobs?.length === 0 && editing === null ? (
+        {jobs?.length === 0 && !isNew ? (
           <p class="quiet">
             No jobs yet. Make one here, or say “remind me in 10 minutes to stretch” in a conversation.
           </p>
@@ -106,7 +99,10 @@ export const Jobs = (props: {
                 type="button"
                 class={each.id === chosen ? "session current" : "session"}
                 aria-current={each.id === chosen ? "true" : undefined}
-                onClick={() => choose(each.id)}
+                onClick={() => {
+                  setDone(null)
+                  props.onMove([each.id], "step")
+                }}
               >
                 <span class="title">{each.name}</span>
                 <span class={each.failureStreak > 0 || each.state === "error" ? "facts asks" : "facts"}>
@@ -123,26 +119,30 @@ export const Jobs = (props: {
             {problem}
           </p>
         )}
-        {editing !== null ? (
+        {isNew || (job !== null && second === "edit") ? (
           <JobEditor
-            key={editing === "new" ? "new" : chosen}
-            job={editing === "chosen" ? job : null}
+            key={first}
+            job={job}
             onSave={save}
-            onCancel={() => setEditing(null)}
+            onCancel={() => props.onMove(isNew ? [] : props.path.slice(0, 1), "back")}
           />
         ) : job === null ? (
           jobs === null || jobs.length === 0 ? null : (
-            <p class="quiet">Choose a job to read what it does, when it runs next, and how its runs went.</p>
+            <p class="quiet">
+              {chosen === null
+                ? "Choose a job to read what it does, when it runs next, and how its runs went."
+                : "This job is not there any more."}
+            </p>
           )
         ) : (
           <JobDetail
             key={job.id}
             job={job}
             sessions={props.sessions}
-            notes={notes}
+            notes={done?.id === job.id ? done.notes : []}
             attempt={attempt}
-            onEdit={() => setEditing("chosen")}
-            onRemoved={() => choose(null)}
+            onEdit={() => props.onMove([job.id, "edit"], "step")}
+            onRemoved={() => props.onMove([], "back")}
           />
         )}
       </section>

@@ -170,7 +170,8 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
   const show = async (id: string | null, step: boolean): Promise<void> => {
     dispatch({ type: "opened", id })
     noteOpen()
-    place.show(id, step)
+    // What is shown beside the conversations has the address for itself.
+    if (place.where() === null) place.show(id, step)
     if (id !== null) await Promise.all([loadRows(id, null), markRead(id)])
   }
 
@@ -322,7 +323,7 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
       const forget = place.onChange(() => {
         const named = place.shown()
         if (location.hash.startsWith("#key=")) arrive()
-        else if (state().access === "in" && named !== state().current) void show(named, false)
+        else if (state().access === "in" && place.where() === null && named !== state().current) void show(named, false)
       })
       marks.onmessage = ({ data }: MessageEvent<string>) => dispatch({ type: "read", id: data })
       arrive()

@@ -103,4 +103,42 @@ describe.skipIf(Stage.browserPath === null && !required)("jobs on the page in Ch
     },
     patience
   )
+
+  it(
+    "names jobs and their editor in the address: back goes a step back, a link and a reload lead there",
+    async () => {
+      const me = await enter()
+      const at = (place: string) => eventually(`at ${place}`, async () => new URL(me.page.url()).hash === place)
+      const heading = me.page.getByRole("heading", { name: "water the plants" })
+      await me.jobs.getByRole("button", { name: /^water the plants/ }).click()
+      await heading.waitFor()
+      const job = new URL(me.page.url()).hash
+      assert.match(job, /^#jobs\/[0-9a-f]+$/)
+      await me.one.getByRole("button", { name: "Edit" }).click()
+      await at(`${job}/edit`)
+      await me.page.reload()
+      await me.form.getByLabel("What is to be done").waitFor()
+      await me.page.goBack()
+      await heading.waitFor()
+      await at(job)
+      await me.page.reload()
+      await heading.waitFor()
+      await me.page.goBack()
+      await me.page.getByText("Choose a job").waitFor()
+      await at("#jobs")
+
+      await me.page.getByRole("button", { name: "New job" }).click()
+      await at("#jobs/new")
+      await me.form.getByRole("button", { name: "Cancel" }).click()
+      await at("#jobs")
+      await me.page.goForward()
+      await me.form.getByLabel("When", { exact: true }).fill("every 2h")
+      await me.form.getByLabel("What is to be done").fill("look out of the window")
+      await me.form.getByRole("button", { name: "Save" }).click()
+      await me.page.getByRole("heading", { name: "look out of the window" }).waitFor()
+      await me.page.goBack()
+      await at("#jobs")
+    },
+    patience
+  )
 })
