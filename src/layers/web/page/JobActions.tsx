@@ -1,9 +1,36 @@
 import type { VNode } from "preact"
-import { useState } from "preact/hooks"
+import { useCallback, useEffect, useRef, useState } from "preact/hooks"
 import * as gateway from "./gateway.js"
 import type { Job } from "./gateway.js"
 
 const usable = (state: Job["state"]): boolean => state === "scheduled" || state === "error" || state === "paused"
+
+/** Asks once more. The focus stands on what changes nothing, and Escape is that, wherever the focus went. */
+const Removing = (props: { readonly onRemove: () => void; readonly onKeep: () => void }): VNode => {
+  const { onKeep } = props
+  const keep = useRef<HTMLButtonElement>(null)
+  useEffect(() => keep.current?.focus(), [])
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key !== "Escape" || event.defaultPrevented) return
+      event.preventDefault()
+      onKeep()
+    }
+    window.addEventListener("keydown", onKey)
+    return () => window.removeEventListener("keydown", onKey)
+  }, [onKeep])
+  return (
+    <div class="choices" role="group" aria-labelledby="job-removing">
+      <span id="job-removing">Remove this job for good?</span>
+      <button type="button" class="danger" onClick={props.onRemove}>
+        Remove
+      </button>
+      <button type="button" ref={keep} onClick={onKeep}>
+        Keep
+      </button>
+    </div>
+  )
+}
 
 /** What can be done with a job. */
 export const JobActions = (props: {
@@ -16,6 +43,16 @@ export const JobActions = (props: {
 }): VNode => {
   const { attempt, job } = props
   const [removing, setRemoving] = useState(false)
+  const asks = useRef<HTMLButtonElement>(null)
+  const wasAsked = useRef(false)
+
+  // The button that asked gets the focus back from the question.
+  useEffect(() => {
+    if (!removing && wasAsked.current) asks.current?.focus()
+    wasAsked.current = removing
+  }, [removing])
+
+  const keep = useCallback(() => setRemoving(false), [])
 
   const run = async (): Promise<void> => {
     const takeBack = props.onAsk()
@@ -28,18 +65,7 @@ export const JobActions = (props: {
     if ((await attempt(() => gateway.removeJob(job.id))) !== null) props.onRemoved()
   }
 
-  if (removing)
-    return (
-      <div class="choices">
-        <span>Remove this job for good?</span>
-        <button type="button" class="danger" onClick={() => void remove()}>
-          Remove
-        </button>
-        <button type="button" onClick={() => setRemoving(false)}>
-          Keep
-        </button>
-      </div>
-    )
+  if (removing) return <Removing onRemove={() => void remove()} onKeep={keep} />
   return (
     <div class="choices">
       <button type="button" class="primary" onClick={() => void run()}>
@@ -57,7 +83,7 @@ export const JobActions = (props: {
       <button type="button" onClick={props.onEdit}>
         Edit
       </button>
-      <button type="button" class="danger plain" onClick={() => setRemoving(true)}>
+      <button type="button" class="danger plain" ref={asks} onClick={() => setRemoving(true)}>
         Remove …
       </button>
     </div>

@@ -1,5 +1,5 @@
 import type { VNode } from "preact"
-import { useCallback, useEffect, useState } from "preact/hooks"
+import { useCallback, useEffect, useRef, useState } from "preact/hooks"
 import { told } from "./failure.js"
 import * as gateway from "./gateway.js"
 import type { Job, JobFields, Session } from "./gateway.js"
@@ -68,6 +68,18 @@ export const Jobs = (props: {
 
   useEffect(() => setProblem(null), [first, second])
 
+  const list = useRef<HTMLElement>(null)
+  const shown = useRef(first)
+  // Whoever comes back to the list goes on where they left it.
+  useEffect(() => {
+    const left = shown.current
+    shown.current = first
+    if (first !== null || left === null || document.activeElement !== document.body) return
+    const entries = [...(list.current?.querySelectorAll("button") ?? [])]
+    const entry = entries.find(({ dataset }) => dataset["job"] === left) ?? entries[0]
+    entry?.focus()
+  }, [first])
+
   const save = async (fields: JobFields): Promise<string | null> => {
     try {
       const saved = job === null ? await props.onMake(fields) : await gateway.changeJob(job.id, fields)
@@ -82,7 +94,7 @@ export const Jobs = (props: {
 
   return (
     <div class="jobs">
-      <section class="job-list" aria-label="Jobs">
+      <section class="job-list" ref={list} aria-label="Jobs">
         <button type="button" class="new" onClick={() => props.onMove(["new"], "step")}>
           New job
         </button>
@@ -97,6 +109,7 @@ export const Jobs = (props: {
             <li key={each.id}>
               <button
                 type="button"
+                data-job={each.id}
                 class={each.id === chosen ? "session current" : "session"}
                 aria-current={each.id === chosen ? "true" : undefined}
                 onClick={() => {

@@ -141,4 +141,31 @@ describe.skipIf(Stage.browserPath === null && !required)("jobs on the page in Ch
     },
     patience
   )
+
+  it(
+    "is used by keyboard: a job in the list leads to its heading, Escape keeps it, back leads to the list",
+    async () => {
+      const me = await enter()
+      const entry = me.jobs.getByRole("button", { name: /^water the plants/ })
+      await entry.focus()
+      await me.page.keyboard.press("Enter")
+      const heading = me.page.getByRole("heading", { name: "water the plants" })
+      await heading.waitFor()
+      await eventually("the heading has the focus", () => me.hasFocus(heading))
+      const remove = me.one.getByRole("button", { name: "Remove …" })
+      await remove.focus()
+      await me.page.keyboard.press("Enter")
+      const question = me.one.getByRole("group", { name: "Remove this job for good?" })
+      await eventually("what changes nothing has the focus", () =>
+        me.hasFocus(question.getByRole("button", { name: "Keep" }))
+      )
+      await me.page.keyboard.press("Escape")
+      await question.waitFor({ state: "detached" })
+      assert.isTrue(await me.hasFocus(remove))
+      await me.page.goBack()
+      await heading.waitFor({ state: "detached" })
+      await eventually("the job in the list has the focus", () => me.hasFocus(entry))
+    },
+    patience
+  )
 })
