@@ -7,7 +7,6 @@ import { JobDetail } from "./JobDetail.js"
 import { JobEditor } from "./JobEditor.js"
 import { useLooking } from "./looking.js"
 import type { Move } from "./place.js"
-import { useReveal } from "./reveal.js"
 import { localTime } from "./time.js"
 import "./jobs.css"
 
@@ -48,7 +47,6 @@ export const Jobs = (props: {
   }, [])
 
   useLooking(props.ready, look)
-  const beside = useReveal<HTMLElement>(first)
 
   const job = jobs?.find(({ id }) => id === chosen) ?? null
 
@@ -67,6 +65,12 @@ export const Jobs = (props: {
   }
 
   useEffect(() => setProblem(null), [first, second])
+
+  const one = useRef<HTMLElement>(null)
+  // Where the screen is narrow it takes the place of a list that may have been scrolled.
+  useEffect(() => {
+    if (first !== null) one.current?.scrollIntoView({ block: "start" })
+  }, [first])
 
   const list = useRef<HTMLElement>(null)
   const shown = useRef(first)
@@ -93,7 +97,7 @@ export const Jobs = (props: {
   }
 
   return (
-    <div class="jobs">
+    <div class={first === null ? "jobs" : "jobs chosen"}>
       <section class="job-list" ref={list} aria-label="Jobs">
         <button type="button" class="new" onClick={() => props.onMove(["new"], "step")}>
           New job
@@ -126,7 +130,12 @@ export const Jobs = (props: {
           ))}
         </ul>
       </section>
-      <section class="job" ref={beside} aria-label="One job">
+      <section class="job" ref={one} aria-label="One job">
+        {first === null ? null : (
+          <button type="button" class="back" onClick={() => props.onMove([], "back")}>
+            All jobs
+          </button>
+        )}
         {problem === null ? null : (
           <p class="wrong" role="alert">
             {problem}

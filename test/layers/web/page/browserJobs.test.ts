@@ -3,7 +3,7 @@ import process from "node:process"
 import type { Browser } from "playwright-core"
 import { afterAll, afterEach, assert, beforeAll, describe, it } from "vitest"
 import { fresh } from "../../../../build/fresh.mjs"
-import { eventually, person } from "./person.js"
+import { eventually, isAccessible, person, picture } from "./person.js"
 import * as Stage from "./stage.js"
 
 const patience = 120_000
@@ -165,6 +165,34 @@ describe.skipIf(Stage.browserPath === null && !required)("jobs on the page in Ch
       await me.page.goBack()
       await heading.waitFor({ state: "detached" })
       await eventually("the job in the list has the focus", () => me.hasFocus(entry))
+    },
+    patience
+  )
+
+  it(
+    "shows a job instead of the list on a phone, and the way back to it",
+    async () => {
+      for (let number = 1; number <= 20; number++)
+        await fetch(`${gateway.url}/api/jobs`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+          body: JSON.stringify({ name: `job ${number}`, schedule: "every 2h", prompt: "wait", deliver: "local" })
+        })
+      const me = await enter({ viewport: { width: 390, height: 640 }, hasTouch: true, isMobile: true })
+      const entry = me.jobs.getByRole("button", { name: /^job 20/ })
+      await entry.tap()
+      const heading = me.page.getByRole("heading", { name: "job 20" })
+      await eventually("the job is at the top", async () => ((await heading.boundingBox())?.y ?? 640) < 200)
+      assert.isFalse(await entry.isVisible())
+      await picture(me.page, "job-phone")
+      await isAccessible(me.page)
+      await me.one.getByRole("button", { name: "Edit" }).tap()
+      await me.form.waitFor()
+      await me.page.goBack()
+      await heading.waitFor()
+      await me.one.getByRole("button", { name: "All jobs" }).tap()
+      await entry.waitFor()
+      assert.isTrue(await me.hasFocus(entry))
     },
     patience
   )
