@@ -10,13 +10,14 @@ import { Caller } from "../../services/api/Caller.js"
 import { eventStream } from "../../services/api/EventStream.js"
 import { messageView, sessionView, type Surface } from "../../services/api/Sessions.js"
 import { fileViews } from "../../services/api/Deliveries.js"
+import { BusyModes } from "../../services/conversation/BusyModes.js"
 import { Conversations } from "../../services/conversation/Conversations.js"
 import { MediaFiles } from "../../services/delivery/MediaFiles.js"
 import { type DeliveryRow, Outbox } from "../../services/delivery/Outbox.js"
 import { Ids } from "../../services/operation/Ids.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { type Session, SessionId } from "../../services/session/Session.js"
-import { sessionKey } from "../../services/session/SessionKey.js"
+import { SessionKey, sessionKey } from "../../services/session/SessionKey.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
 import { Transcript } from "../../services/session/Transcript.js"
 import { Database } from "../../services/state/Database.js"
@@ -62,6 +63,7 @@ export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
     const compaction = yield* Compaction
     const outbox = yield* Outbox
     const files = yield* MediaFiles
+    const busyModes = yield* BusyModes
     const previews = yield* Preview.ofStored
 
     const found = (id: string) =>
@@ -160,6 +162,14 @@ export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
             const sent = yield* outbox.mediaOf(rows.map(({ id }) => id))
             const previewOf = yield* previews
             return rows.map((row) => messageView(row, filesOf(sent, row.id), previewOf))
+          })
+        )
+      )
+      .handle("busy", ({ path }) =>
+        answered(
+          Effect.gen(function* () {
+            const { key } = yield* found(path.id)
+            return { mode: yield* busyModes.of(SessionKey.make(key ?? "")) }
           })
         )
       )

@@ -4,6 +4,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import { Schema } from "effect"
 import { ActivityUsage } from "../operation/Activity.js"
 import { Instant } from "../operation/Instant.js"
+import { BusyMode } from "../operation/Settings.js"
 import type { Session } from "../session/Session.js"
 import { ToolCallPart, type StoredMessage } from "../session/Transcript.js"
 import { Conflict, NotFound, TooMany } from "./ApiError.js"
@@ -266,6 +267,13 @@ export const Sessions = HttpApiGroup.make("sessions")
             "`turn.ended`; else its result when it has ended. The turn goes on when the connection is lost."
         )
       )
+  )
+  .add(
+    HttpApiEndpoint.get("busy", "/api/sessions/:id/busy")
+      .setPath(byId)
+      .addSuccess(Schema.Struct({ mode: BusyMode }))
+      .addError(NotFound)
+      .annotate(OpenApi.Summary, "What a message does there while a turn runs")
   )
   .add(
     HttpApiEndpoint.post("stop", "/api/sessions/:id/stop")

@@ -5,9 +5,11 @@ import { ToolRegistry } from "../../../src/services/agent/Toolbox.js"
 import { ApiServer } from "../../../src/services/api/ApiServer.js"
 import { PastHelperView } from "../../../src/services/api/Helpers.js"
 import { ChatResult, MessageView, SessionView } from "../../../src/services/api/Sessions.js"
+import { BusyModes } from "../../../src/services/conversation/BusyModes.js"
 import { DelegationStore } from "../../../src/services/delegation/DelegationStore.js"
 import { ActivityEvent } from "../../../src/services/operation/Activity.js"
 import { SessionId } from "../../../src/services/session/Session.js"
+import { SessionKey } from "../../../src/services/session/SessionKey.js"
 import { SessionStore } from "../../../src/services/session/SessionStore.js"
 import { Transcript } from "../../../src/services/session/Transcript.js"
 import { Database } from "../../../src/services/state/Database.js"
@@ -72,6 +74,19 @@ layer(server(), { excludeTestServices: true })("sessions", (it) => {
       yield* database.write("test", transcript.append(SessionId.make(session.id), "turn_1", [row]))
       const [shown] = messagesOf((yield* ask(`/api/sessions/${session.id}/messages`)).json)
       assert.deepStrictEqual(shown?.toolCalls, [{ ...known, preview: "5 minutes" }, unknown])
+      yield* ask(`/api/sessions/${session.id}`, { method: "DELETE" })
+    })
+  )
+
+  it.effect("say what a message does while a turn runs, as it was chosen for each", () =>
+    Effect.gen(function* () {
+      const session = yield* create()
+      const modes = yield* BusyModes
+      const mode = Effect.map(ask(`/api/sessions/${session.id}/busy`), ({ json }) => json)
+      assert.deepStrictEqual(yield* mode, { mode: "interrupt" })
+      yield* modes.choose(SessionKey.make(session.key ?? ""), "queue")
+      assert.deepStrictEqual(yield* mode, { mode: "queue" })
+      assert.strictEqual((yield* ask("/api/sessions/nothing/busy")).status, 404)
       yield* ask(`/api/sessions/${session.id}`, { method: "DELETE" })
     })
   )

@@ -27,6 +27,7 @@ import * as BellLayer from "../../../src/layers/schedule/Bell.js"
 import * as JobDeskLayer from "../../../src/layers/schedule/JobDesk.js"
 import * as JobsLayer from "../../../src/layers/schedule/Jobs.js"
 import * as ApprovalStoreLayer from "../../../src/layers/sqlite/ApprovalStore.js"
+import * as BusyModesLayer from "../../../src/layers/sqlite/BusyModes.js"
 import * as ChannelDirectoryLayer from "../../../src/layers/sqlite/ChannelDirectory.js"
 import * as DelegationStoreLayer from "../../../src/layers/sqlite/DelegationStore.js"
 import * as GatewayAddressLayer from "../../../src/layers/sqlite/GatewayAddress.js"
@@ -384,6 +385,7 @@ const base = (changes: Partial<SettingsShape["apiServer"]>) =>
     SpendingLayer.layer.pipe(Layer.provideMerge(UsageLayer.layer), Layer.provide(stores)),
     Layer.succeed(Redactor, redactor([])),
     ToolRegistryLayer.layer,
+    Layer.orDie(BusyModesLayer.layer).pipe(Layer.provide(stores)),
     AmbientEnvironment.layer({}),
     NodeHttpServer.layerContext
   ).pipe(Layer.provideMerge(Layer.succeed(Settings, settingsWith(changes))))

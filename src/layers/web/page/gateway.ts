@@ -13,6 +13,7 @@ import type { Story as StoryView } from "../../../services/delivery/Explain.js"
 import type { SearchHitView } from "../../../services/api/SessionSearch.js"
 import type { MessageView, SessionView } from "../../../services/api/Sessions.js"
 import type { ActivityEvent } from "../../../services/operation/Activity.js"
+import type { BusyMode } from "../../../services/operation/Settings.js"
 import type { UsageReport } from "../../../services/api/Usage.js"
 import type { GatewayStatus, HealthDetail } from "../../../services/operation/Health.js"
 
@@ -36,6 +37,7 @@ export type Health = typeof HealthDetail.Encoded
 export type Status = typeof GatewayStatus.Encoded
 export type Usage = typeof UsageReport.Encoded
 export type Event = ActivityEvent
+export type { BusyMode }
 
 /** What the gateway refused, in its own words. */
 export class Refused extends Error {
@@ -118,6 +120,8 @@ export const createSession = (): Promise<Session> => call("POST", "/api/sessions
 export const renameSession = (id: string, title: string): Promise<Session> => call("PATCH", session(id), { title })
 export const markRead = (id: string): Promise<Session> => call("PATCH", session(id), { unread: false })
 export const removeSession = (id: string): Promise<unknown> => call("DELETE", session(id))
+/** What a message does there while a turn runs. */
+export const busyMode = (id: string): Promise<{ readonly mode: BusyMode }> => call("GET", `${session(id)}/busy`)
 export const stop = (id: string): Promise<unknown> => call("POST", `${session(id)}/stop`)
 
 /** The newest rows of a transcript, or those before a row; oldest first. */

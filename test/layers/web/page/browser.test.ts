@@ -516,6 +516,42 @@ if (Stage.browserPath === null && !required) {
       )
 
       it(
+        "keeps Stop beside Send while an answer comes, and says what Send does then",
+        async () => {
+          const me = await enter({ viewport: { width: 360, height: 640 } })
+          const send = me.page.getByRole("button", { name: "Send" })
+          const saysOfSend = async (words: RegExp) => {
+            await me.page.getByText(words).waitFor()
+            await me.page.getByRole("button", { name: "Send", description: words }).waitFor()
+          }
+          await me.say("count 400")
+          await me.answers.getByText("word3").waitFor()
+          assert.strictEqual(await send.count(), 0)
+          await me.message.fill("say instead")
+          await saysOfSend(/behind the answer/)
+          await picture(me.page, "busy-phone")
+          await isAccessible(me.page)
+          await me.stop.click()
+          await me.answers.getByText("Stopped.").waitFor()
+          assert.strictEqual(await me.message.inputValue(), "say instead")
+          await me.page.getByText(/behind the answer/).waitFor({ state: "detached" })
+
+          await me.say("/busy interrupt")
+          await me.log
+            .getByText(/interrupt/)
+            .last()
+            .waitFor()
+          await me.say("count 400")
+          await me.answers.last().getByText("word3").waitFor()
+          await me.message.fill("say instead")
+          await saysOfSend(/ends the answer/)
+          await send.click()
+          await me.reads("instead")
+        },
+        patience
+      )
+
+      it(
         "finds its way: new conversations, the list, back, forward and reload",
         async () => {
           const me = await enter()
