@@ -281,7 +281,8 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
       case "session.named":
         return loadSessionsSoon()
       case "session.changed":
-        if (left === null || event.sessionKey !== left.key || left.endedAt !== null) return loadSessionsSoon()
+        // A list may have told already that it ended; one that was opened as an ended one is left alone.
+        if (left === null || event.sessionKey !== left.key || lastOpen?.id !== left.id) return loadSessionsSoon()
         return void loadSessions().then(() => show(event.sessionId, true))
     }
   }
