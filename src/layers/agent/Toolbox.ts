@@ -13,6 +13,7 @@ import { Drain } from "../../services/operation/Drain.js"
 import * as Misfit from "../../services/operation/Misfit.js"
 import { Settings } from "../../services/operation/Settings.js"
 import type { ToolCallPart } from "../../services/session/Transcript.js"
+import * as Preview from "./Preview.js"
 import * as ResultFiles from "./ResultFiles.js"
 import * as ToolBatch from "./ToolBatch.js"
 import * as ToolDeadline from "./ToolDeadline.js"
@@ -21,7 +22,6 @@ const atOnce = 8
 const deadlineMillis = 420_000
 /** How long a call that was told to end may take; after that it is left behind. */
 const graceMillis = 3_000
-const previewLength = 200
 
 type Outcome = Pick<ToolResult, "text" | "disposition">
 
@@ -71,7 +71,7 @@ const make = Effect.gen(function* () {
   const settings = yield* Settings
   const activity = yield* Activity
   const drain = yield* Drain
-  const redactor = yield* Redactor
+  const preview = yield* Preview.ofText
   const scope = yield* Effect.scope
   const files = yield* ResultFiles.make(settings.home)
 
@@ -80,12 +80,6 @@ const make = Effect.gen(function* () {
   const toolsOf = Effect.fnUntraced(function* (turn: Turn.Turn) {
     return Toolset.offered(yield* registry.all, turn, rules, yield* Toolset.Granted, yield* Toolset.GivenRole)
   })
-
-  const preview = (text: string): string =>
-    redactor
-      .text(text.slice(0, 4 * previewLength))
-      .replace(/\s+/g, " ")
-      .slice(0, previewLength)
 
   /** Runs a call in a fiber of its own, so that one that cannot be ended is left behind and not waited for. */
   const attempt = (tool: Tool, call: ToolCallPart, context: CallContext, deadline: ToolDeadline.ToolDeadline) =>

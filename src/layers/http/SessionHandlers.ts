@@ -4,18 +4,20 @@ import { Api } from "../../services/api/Api.js"
 import { conflict, notFound } from "../../services/api/ApiError.js"
 import { compressResult } from "../../services/api/SessionSearch.js"
 import { Compaction } from "../../services/session/Compaction.js"
+import * as Preview from "../agent/Preview.js"
 import * as SessionCare from "../operation/SessionCare.js"
 import { Caller } from "../../services/api/Caller.js"
 import { eventStream } from "../../services/api/EventStream.js"
 import { messageView, sessionView, type Surface } from "../../services/api/Sessions.js"
 import { fileViews } from "../../services/api/Deliveries.js"
+import { BusyModes } from "../../services/conversation/BusyModes.js"
 import { Conversations } from "../../services/conversation/Conversations.js"
 import { MediaFiles } from "../../services/delivery/MediaFiles.js"
 import { type DeliveryRow, Outbox } from "../../services/delivery/Outbox.js"
 import { Ids } from "../../services/operation/Ids.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { type Session, SessionId } from "../../services/session/Session.js"
-import { sessionKey } from "../../services/session/SessionKey.js"
+import { SessionKey, sessionKey } from "../../services/session/SessionKey.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
 import { Transcript } from "../../services/session/Transcript.js"
 import { Database } from "../../services/state/Database.js"
@@ -61,6 +63,8 @@ export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
     const compaction = yield* Compaction
     const outbox = yield* Outbox
     const files = yield* MediaFiles
+    const busyModes = yield* BusyModes
+    const previews = yield* Preview.ofStored
 
     const found = (id: string) =>
       Effect.flatMap(sessions.get(id), (session) =>
@@ -156,7 +160,16 @@ export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
               ...(before === undefined ? {} : { beforeId: before })
             })
             const sent = yield* outbox.mediaOf(rows.map(({ id }) => id))
-            return rows.map((row) => messageView(row, filesOf(sent, row.id)))
+            const previewOf = yield* previews
+            return rows.map((row) => messageView(row, filesOf(sent, row.id), previewOf))
+          })
+        )
+      )
+      .handle("busy", ({ path }) =>
+        answered(
+          Effect.gen(function* () {
+            const { key } = yield* found(path.id)
+            return { mode: yield* busyModes.of(SessionKey.make(key ?? "")) }
           })
         )
       )

@@ -18,6 +18,21 @@ const Row = Schema.Struct({
 })
 const many = Rows.all(Row, "delegations")
 
+const past = Rows.all(
+  Schema.Struct({
+    id: Schema.String,
+    parentTurnId: Schema.String,
+    childTurnId: Schema.String,
+    childSessionId: Schema.String,
+    callId: Schema.String,
+    goal: Schema.String,
+    background: Rows.Flag,
+    startedAt: Schema.Number,
+    status: Schema.NullOr(DelegateStatus)
+  }),
+  "delegations"
+)
+
 const Report = Schema.parseJson(DelegateResult)
 const encodeReport = Schema.encode(Report)
 const members = Rows.all(
@@ -82,6 +97,18 @@ export const layer = Layer.effect(
                 worktree: path === null || branch === null ? null : { path, branch }
               }))
           )
+        ),
+      ofSession: (sessionId, limit) =>
+        database.read("delegation.ofSession", (sql) =>
+          past(sql`WITH RECURSIVE own (id) AS (
+              SELECT delegations.id FROM delegations
+                WHERE parent_turn_id IN (SELECT turn_id FROM messages WHERE session_id = ${sessionId})
+              UNION SELECT delegations.id FROM own JOIN delegations AS parent ON parent.id = own.id
+                JOIN delegations ON delegations.parent_turn_id = parent.child_turn_id)
+            SELECT * FROM (SELECT delegations.id, parent_turn_id AS parentTurnId, child_turn_id AS childTurnId,
+                child_session_id AS childSessionId, call_id AS callId, goal, background, started_at AS startedAt, status
+              FROM own JOIN delegations USING (id) ORDER BY started_at DESC, id DESC LIMIT ${limit})
+            ORDER BY startedAt, id`)
         ),
       running: Effect.flatMap(Clock.currentTimeMillis, (now) =>
         database.read("delegation.running", (sql) =>

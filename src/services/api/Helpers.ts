@@ -2,11 +2,12 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { Schema } from "effect"
-import { Role, type RunningDelegate } from "../delegation/Delegation.js"
+import { DelegateStatus, Role, type RunningDelegate } from "../delegation/Delegation.js"
+import type { PastDelegation } from "../delegation/DelegationStore.js"
 import { Instant } from "../operation/Instant.js"
 import { NotFound } from "./ApiError.js"
 import { Authentication } from "./Caller.js"
-import { PathText } from "./Parameters.js"
+import { Limit, PathText } from "./Parameters.js"
 
 /** A helper at work; those with its `turnId` as `parentTurnId` are its own. */
 export const HelperView = Schema.Struct({
@@ -31,12 +32,41 @@ export const helperView = ({ delegationId, lastDoing, ...helper }: RunningDelega
   doing: lastDoing
 })
 
+/** A helper that a conversation had, or has; what it did is the transcript of its `sessionId`. */
+export const PastHelperView = Schema.Struct({
+  id: Schema.String,
+  goal: Schema.String,
+  turnId: Schema.String,
+  sessionId: Schema.String,
+  parentTurnId: Schema.String,
+  /** The call that it was set to work by. */
+  callId: Schema.String,
+  background: Schema.Boolean,
+  startedAt: Instant,
+  /** How it ended; null while it works. */
+  status: Schema.NullOr(DelegateStatus)
+}).annotations({ identifier: "PastHelper" })
+export type PastHelperView = typeof PastHelperView.Type
+
+export const pastHelperView = ({ childSessionId, childTurnId, ...helper }: PastDelegation): PastHelperView => ({
+  ...helper,
+  turnId: childTurnId,
+  sessionId: childSessionId
+})
+
 /** Helpers of the agent at work. */
 export const HelpersAtWork = HttpApiGroup.make("helpers")
   .add(
     HttpApiEndpoint.get("list", "/api/helpers")
       .addSuccess(Schema.Array(HelperView))
       .annotate(OpenApi.Summary, "Helpers at work, oldest first, as a flat tree")
+  )
+  .add(
+    HttpApiEndpoint.get("ofSession", "/api/sessions/:id/helpers")
+      .setPath(Schema.Struct({ id: PathText }))
+      .setUrlParams(Schema.Struct({ limit: Limit(100, 1_000) }))
+      .addSuccess(Schema.Array(PastHelperView))
+      .annotate(OpenApi.Summary, "The newest helpers of a conversation, ended or at work, with theirs; oldest first")
   )
   .add(
     HttpApiEndpoint.post("stop", "/api/helpers/:id/stop")

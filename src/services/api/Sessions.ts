@@ -4,6 +4,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import { Schema } from "effect"
 import { ActivityUsage } from "../operation/Activity.js"
 import { Instant } from "../operation/Instant.js"
+import { BusyMode } from "../operation/Settings.js"
 import type { Session } from "../session/Session.js"
 import { ToolCallPart, type StoredMessage } from "../session/Transcript.js"
 import { Conflict, NotFound, TooMany } from "./ApiError.js"
@@ -71,6 +72,9 @@ export const sessionView = (session: Session): SessionView => ({
   suspended: session.suspended
 })
 
+/** A call of a tool: `preview` is what it is about in a line; absent where nobody knows the tool any more. */
+const ToolCallView = Schema.Struct({ ...ToolCallPart.fields, preview: Schema.optional(Schema.String) })
+
 /** A row of a transcript. What a role does not have is null. */
 export const MessageView = Schema.Struct({
   id: Schema.Int,
@@ -79,7 +83,7 @@ export const MessageView = Schema.Struct({
   role: Schema.Literal("user", "assistant", "tool", "summary"),
   text: Schema.String,
   reasoning: text,
-  toolCalls: Schema.Array(ToolCallPart),
+  toolCalls: Schema.Array(ToolCallView),
   finishReason: text,
   callId: text,
   tool: text,
@@ -89,9 +93,13 @@ export const MessageView = Schema.Struct({
 }).annotations({ identifier: "Message" })
 export type MessageView = typeof MessageView.Type
 
+const toolCallView = (call: ToolCallPart, preview: string | undefined) =>
+  preview === undefined ? call : { ...call, preview }
+
 export const messageView = (
   { id, at, turnId, message }: StoredMessage,
-  files: ReadonlyArray<FileView> = []
+  files: ReadonlyArray<FileView> = [],
+  previewOf: (call: ToolCallPart) => string | undefined = () => undefined
 ): MessageView => ({
   id,
   files,
@@ -100,7 +108,7 @@ export const messageView = (
   role: message._tag,
   text: message.text,
   reasoning: message._tag === "assistant" ? message.reasoning : null,
-  toolCalls: message._tag === "assistant" ? message.toolCalls : [],
+  toolCalls: message._tag === "assistant" ? message.toolCalls.map((call) => toolCallView(call, previewOf(call))) : [],
   finishReason: message._tag === "assistant" ? message.finishReason : null,
   callId: message._tag === "tool" ? message.callId : null,
   tool: message._tag === "tool" ? message.tool : null,
@@ -259,6 +267,13 @@ export const Sessions = HttpApiGroup.make("sessions")
             "`turn.ended`; else its result when it has ended. The turn goes on when the connection is lost."
         )
       )
+  )
+  .add(
+    HttpApiEndpoint.get("busy", "/api/sessions/:id/busy")
+      .setPath(byId)
+      .addSuccess(Schema.Struct({ mode: BusyMode }))
+      .addError(NotFound)
+      .annotate(OpenApi.Summary, "What a message does there while a turn runs")
   )
   .add(
     HttpApiEndpoint.post("stop", "/api/sessions/:id/stop")

@@ -30,6 +30,20 @@ export interface GroupMember {
   readonly worktree: { readonly path: string; readonly branch: string } | null
 }
 
+/** A helper that a conversation had, or has. */
+export interface PastDelegation {
+  readonly id: string
+  readonly parentTurnId: string
+  readonly childTurnId: string
+  readonly childSessionId: string
+  readonly callId: string
+  readonly goal: string
+  readonly background: boolean
+  readonly startedAt: number
+  /** Null while it works. */
+  readonly status: DelegateStatus | null
+}
+
 /** Delegations as rows: written before the child starts, settled with its report. */
 export class DelegationStore extends Context.Tag("hermes/delegation/DelegationStore")<
   DelegationStore,
@@ -40,6 +54,8 @@ export class DelegationStore extends Context.Tag("hermes/delegation/DelegationSt
     /** Ends every running delegation of a turn that is gone; answers how many. */
     readonly abandon: (parentTurnId: string) => Step<number>
     readonly group: (group: string) => Step<ReadonlyArray<GroupMember>>
+    /** The newest helpers of a conversation's turns, and those that these had; oldest first. */
+    readonly ofSession: (sessionId: string, limit: number) => Effect.Effect<ReadonlyArray<PastDelegation>, StateError>
     readonly running: Effect.Effect<ReadonlyArray<OpenDelegation>, StateError>
   }
 >() {}

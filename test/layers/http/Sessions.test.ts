@@ -1,10 +1,17 @@
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Schema } from "effect"
+import * as Tool from "../../../src/services/agent/Tool.js"
+import { ToolRegistry } from "../../../src/services/agent/Toolbox.js"
 import { ApiServer } from "../../../src/services/api/ApiServer.js"
+import { PastHelperView } from "../../../src/services/api/Helpers.js"
 import { ChatResult, MessageView, SessionView } from "../../../src/services/api/Sessions.js"
+import { BusyModes } from "../../../src/services/conversation/BusyModes.js"
+import { DelegationStore } from "../../../src/services/delegation/DelegationStore.js"
 import { ActivityEvent } from "../../../src/services/operation/Activity.js"
 import { SessionId } from "../../../src/services/session/Session.js"
+import { SessionKey } from "../../../src/services/session/SessionKey.js"
 import { SessionStore } from "../../../src/services/session/SessionStore.js"
+import { Transcript } from "../../../src/services/session/Transcript.js"
 import { Database } from "../../../src/services/state/Database.js"
 import { ask, echo, fetching, Play, readEvents, server } from "./support.js"
 
@@ -39,6 +46,90 @@ const eventsOf = (id: string, body: object) =>
 const codeOf = (json: unknown): string => (json as { readonly error: { readonly code: string } }).error.code
 
 layer(server(), { excludeTestServices: true })("sessions", (it) => {
+  it.effect("say of a stored call what was told of it while it ran", () =>
+    Effect.gen(function* () {
+      const session = yield* create()
+      const registry = yield* ToolRegistry
+      yield* registry.add([
+        Tool.make({
+          name: "wait",
+          toolset: "waiting",
+          description: "Waits.",
+          parameters: Schema.Struct({ drink: Schema.String, minutes: Schema.Int }),
+          result: Tool.text("nothing"),
+          preview: ({ minutes }) => `${minutes}\nminutes`,
+          handler: () => Effect.succeed("")
+        })
+      ])
+      const known = { id: "1", name: "wait", arguments: '{"drink":"tea","minutes":5}' }
+      const unknown = { id: "2", name: "gone", arguments: '{"drink":"tea"}' }
+      const [transcript, database] = yield* Effect.all([Transcript, Database])
+      const row = {
+        _tag: "assistant",
+        text: "",
+        reasoning: null,
+        toolCalls: [known, unknown],
+        finishReason: "tool_calls"
+      } as const
+      yield* database.write("test", transcript.append(SessionId.make(session.id), "turn_1", [row]))
+      const [shown] = messagesOf((yield* ask(`/api/sessions/${session.id}/messages`)).json)
+      assert.deepStrictEqual(shown?.toolCalls, [{ ...known, preview: "5 minutes" }, unknown])
+      yield* ask(`/api/sessions/${session.id}`, { method: "DELETE" })
+    })
+  )
+
+  it.effect("say what a message does while a turn runs, as it was chosen for each", () =>
+    Effect.gen(function* () {
+      const session = yield* create()
+      const modes = yield* BusyModes
+      const mode = Effect.map(ask(`/api/sessions/${session.id}/busy`), ({ json }) => json)
+      assert.deepStrictEqual(yield* mode, { mode: "interrupt" })
+      yield* modes.choose(SessionKey.make(session.key ?? ""), "queue")
+      assert.deepStrictEqual(yield* mode, { mode: "queue" })
+      assert.strictEqual((yield* ask("/api/sessions/nothing/busy")).status, 404)
+      yield* ask(`/api/sessions/${session.id}`, { method: "DELETE" })
+    })
+  )
+
+  it.effect("tell of the helpers that they had, and of theirs, and of nobody else's", () =>
+    Effect.gen(function* () {
+      const session = yield* create()
+      const [transcript, database, delegations] = yield* Effect.all([Transcript, Database, DelegationStore])
+      const begun = (id: string, parentTurnId: string) =>
+        delegations.insert({
+          id,
+          parentTurnId,
+          childTurnId: `turn of ${id}`,
+          childSessionId: `session of ${id}`,
+          callId: "1",
+          goal: id
+        })
+      const said = { _tag: "user", text: "delegate", platformMessageId: null } as const
+      yield* database.write("test", transcript.append(SessionId.make(session.id), "turn of the session", [said]))
+      yield* database.write("test", begun("h1", "turn of the session"))
+      yield* database.write("test", begun("h2", "turn of h1"))
+      yield* database.write("test", begun("h3", "turn of another"))
+      yield* database.write("test", delegations.settle("h1", "completed", "done"))
+      const found = (query: string) =>
+        Effect.map(ask(`/api/sessions/${session.id}/helpers${query}`), ({ json }) =>
+          Schema.decodeUnknownSync(Schema.Array(PastHelperView), exact)(json)
+        )
+      const all = yield* found("")
+      assert.deepStrictEqual(
+        all.map(({ id, parentTurnId, sessionId, status }) => [id, parentTurnId, sessionId, status]),
+        [
+          ["h1", "turn of the session", "session of h1", "completed"],
+          ["h2", "turn of h1", "session of h2", null]
+        ]
+      )
+      assert.deepStrictEqual(
+        (yield* found("?limit=1")).map(({ id }) => id),
+        ["h2"]
+      )
+      yield* ask(`/api/sessions/${session.id}`, { method: "DELETE" })
+    })
+  )
+
   it.effect("are created, renamed, read, listed and deleted", () =>
     Effect.gen(function* () {
       const play = yield* begin

@@ -17,6 +17,7 @@ import * as IdsLayer from "../../../src/layers/node/Ids.js"
 import * as ActivityLayer from "../../../src/layers/operation/Activity.js"
 import * as RestartLayer from "../../../src/layers/sqlite/Restart.js"
 import * as SpendingLayer from "../../../src/layers/agent/Spending.js"
+import * as ToolRegistryLayer from "../../../src/layers/agent/ToolRegistry.js"
 import * as UsageLayer from "../../../src/layers/sqlite/Usage.js"
 import * as InventoryLayer from "../../../src/layers/sqlite/Inventory.js"
 import * as PauseLayer from "../../../src/layers/sqlite/Pause.js"
@@ -26,7 +27,9 @@ import * as BellLayer from "../../../src/layers/schedule/Bell.js"
 import * as JobDeskLayer from "../../../src/layers/schedule/JobDesk.js"
 import * as JobsLayer from "../../../src/layers/schedule/Jobs.js"
 import * as ApprovalStoreLayer from "../../../src/layers/sqlite/ApprovalStore.js"
+import * as BusyModesLayer from "../../../src/layers/sqlite/BusyModes.js"
 import * as ChannelDirectoryLayer from "../../../src/layers/sqlite/ChannelDirectory.js"
+import * as DelegationStoreLayer from "../../../src/layers/sqlite/DelegationStore.js"
 import * as GatewayAddressLayer from "../../../src/layers/sqlite/GatewayAddress.js"
 import * as HomeChannelsLayer from "../../../src/layers/sqlite/HomeChannels.js"
 import * as InboxLayer from "../../../src/layers/sqlite/Inbox.js"
@@ -343,6 +346,7 @@ const stores = Layer.mergeAll(
   HomeChannelsLayer.layer,
   ChannelDirectoryLayer.layer,
   TurnStoreLayer.layer,
+  DelegationStoreLayer.layer,
   ToolCallStoreLayer.layer,
   ApprovalStoreLayer.layer,
   JobStoreLayer.layer,
@@ -380,6 +384,8 @@ const base = (changes: Partial<SettingsShape["apiServer"]>) =>
     Registry.layer,
     SpendingLayer.layer.pipe(Layer.provideMerge(UsageLayer.layer), Layer.provide(stores)),
     Layer.succeed(Redactor, redactor([])),
+    ToolRegistryLayer.layer,
+    Layer.orDie(BusyModesLayer.layer).pipe(Layer.provide(stores)),
     AmbientEnvironment.layer({}),
     NodeHttpServer.layerContext
   ).pipe(Layer.provideMerge(Layer.succeed(Settings, settingsWith(changes))))

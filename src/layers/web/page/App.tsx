@@ -38,9 +38,9 @@ const focusComposer = (): void => document.getElementById("message")?.focus()
 const useBlocks = (state: State) => {
   const groups = useRef<Groups>(new Map())
   const stored = useMemo(() => {
-    groups.current = fromRows(state.rows, groups.current)
+    groups.current = fromRows(state.rows, state.helped, groups.current)
     return groups.current
-  }, [state.rows])
+  }, [state.rows, state.helped])
   const turns = state.turns.filter((turn) => turn.sessionId === state.current)
   const asides = state.asides.filter((aside) => aside.sessionId === (state.current ?? ""))
   return { blocks: compose(stored, turns, asides), busy: turns.some((turn) => turn.outcome === null) }
@@ -50,7 +50,8 @@ export const App = ({ store, desk }: { readonly store: Store; readonly desk: Des
   const state = useStore(store)
   const [menu, setMenu] = useState(false)
   const [options, setOptions] = useState(false)
-  const [section, setSection] = useState(place.section)
+  const [where, setWhere] = useState(place.where)
+  const section = where?.section ?? null
   const menuButton = useRef<HTMLButtonElement>(null)
   const session = currentSession(state)
   const { blocks, busy } = useBlocks(state)
@@ -64,7 +65,7 @@ export const App = ({ store, desk }: { readonly store: Store; readonly desk: Des
     document.title = `${unread === 0 ? "" : `(${unread}) `}${session === null && section === null ? "" : `${title} · `}Hermes`
   }, [unread, session, title, section])
 
-  useEffect(() => place.onChange(() => setSection(place.section())), [])
+  useEffect(() => place.onChange(() => setWhere(place.where())), [])
 
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
@@ -80,17 +81,18 @@ export const App = ({ store, desk }: { readonly store: Store; readonly desk: Des
 
   const open = (id: string | null): void => {
     setMenu(false)
-    place.showSection(null)
-    setSection(null)
+    place.leave()
+    setWhere(null)
     void desk.open(id)
     if (id === null) focusComposer()
   }
 
-  const openSection = (wanted: place.Section): void => {
+  const move = (wanted: place.Where, how: place.Move): void => {
     setMenu(false)
-    place.showSection(wanted)
-    setSection(wanted)
+    place.move(wanted, how)
+    setWhere(wanted)
   }
+  const openSection = (section: place.Section): void => move({ section, path: [] }, "step")
 
   if (state.access === "out") return <SignIn problem={state.problem} onKey={desk.signIn} />
   const working = new Set(state.turns.flatMap((turn) => (turn.outcome === null ? [turn.sessionId] : [])))
@@ -166,9 +168,15 @@ export const App = ({ store, desk }: { readonly store: Store; readonly desk: Des
         <main>
           <Approvals ready={state.access === "in"} onAnswer={desk.answer} />
         </main>
-      ) : section === "jobs" ? (
+      ) : where?.section === "jobs" ? (
         <main>
-          <Jobs sessions={state.sessions} current={state.current} ready={state.access === "in"} onOpen={open} />
+          <Jobs
+            sessions={state.sessions}
+            ready={state.access === "in"}
+            path={where.path}
+            onMove={(path, how) => move({ section: "jobs", path }, how)}
+            onMake={desk.makeJob}
+          />
         </main>
       ) : (
         <main>

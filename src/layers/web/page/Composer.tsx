@@ -1,5 +1,6 @@
 import type { VNode } from "preact"
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
+import { useBusyEffect } from "./busy.js"
 import type { Attached } from "./gateway.js"
 import { ClipIcon } from "./Icons.js"
 
@@ -51,8 +52,13 @@ export const Composer = (props: {
     element.style.height = `${Math.min(element.scrollHeight + 2, highest)}px`
   }, [text, props.closed])
 
+  const isEmpty = text.trim() === "" && files.length === 0
+  // A command has an effect of its own.
+  const isMessage = !isEmpty && !text.startsWith("/")
+  const busyEffect = useBusyEffect(props.sessionId, props.busy && isMessage, files.length > 0)
+
   const send = (): void => {
-    if (text.trim() === "" && files.length === 0) return
+    if (isEmpty) return
     begins.current = props.sessionId === null
     props.onSend(text.trim() === "" ? `(${files.map(({ name }) => name).join(", ")})` : text.trim(), files)
     setText("")
@@ -136,12 +142,24 @@ export const Composer = (props: {
         onKeyDown={onKeyDown}
         onPaste={(event) => void attach([...(event.clipboardData?.files ?? [])])}
       />
-      {props.busy && text.trim() === "" && files.length === 0 ? (
+      {busyEffect === null ? null : (
+        <p id="send-effect" class="quiet">
+          {busyEffect}
+        </p>
+      )}
+      {props.busy ? (
         <button type="button" key="stop" class="act" onClick={props.onStop}>
           Stop
         </button>
-      ) : (
-        <button type="submit" key="send" class="act primary" aria-disabled={text.trim() === "" && files.length === 0}>
+      ) : null}
+      {props.busy && isEmpty ? null : (
+        <button
+          type="submit"
+          key="send"
+          class="act primary"
+          aria-disabled={isEmpty}
+          aria-describedby={busyEffect === null ? undefined : "send-effect"}
+        >
           Send
         </button>
       )}

@@ -38,7 +38,7 @@ const SaidView = ({ said, onAgain, onWithdraw }: { readonly said: Said } & Sendi
       {said.files.length === 0 ? null : <p class="caption">With {said.files.map(({ name }) => name).join(", ")}</p>}
       {caption === null ? null : (
         <p class={said.state === "refused" ? "caption wrong" : "caption"}>
-          {caption} {said.problem}
+          {caption} {said.refusal?.text}
         </p>
       )}
       {said.state === "refused" || said.state === "unsent" ? (

@@ -116,12 +116,21 @@ export const JobEditor = (props: {
 
   const set =
     (name: keyof JobFields) =>
-    (value: string | boolean): void =>
+    (value: string | boolean): void => {
+      // What was refused is not what stands there now.
+      setProblem(null)
       setFields((before) => ({ ...before, [name]: value }))
+    }
+
+  const isSaidAbove = seen.is === "wrong" && seen.problem === problem
+  useEffect(() => {
+    if (isSaidAbove) form.current?.querySelector("input")?.focus()
+  }, [isSaidAbove])
 
   const save = async (): Promise<void> => {
     if (saving) return
     setSaving(true)
+    setProblem(null)
     setProblem(await props.onSave(changes(props.job, fields)))
     setSaving(false)
   }
@@ -214,7 +223,7 @@ export const JobEditor = (props: {
           The script is the whole job: ask no model
         </label>
       </details>
-      {problem === null ? null : (
+      {problem === null || isSaidAbove ? null : (
         <p class="wrong" role="alert">
           {problem}
         </p>

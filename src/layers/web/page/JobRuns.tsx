@@ -1,9 +1,9 @@
 import type { VNode } from "preact"
-import { useEffect, useState } from "preact/hooks"
+import { useCallback, useState } from "preact/hooks"
 import { told } from "./failure.js"
 import * as gateway from "./gateway.js"
-import type { Job, Run, RunDocument } from "./gateway.js"
-import { lookMillis } from "./looking.js"
+import type { Run, RunDocument } from "./gateway.js"
+import { useLooking } from "./looking.js"
 import { localTime } from "./time.js"
 
 const kinds: { readonly [K in Run["kind"]]: string } = {
@@ -21,21 +21,64 @@ const took = ({ finishedAt, startedAt }: Run): string =>
 
 const good: ReadonlySet<string> = new Set(["ok", "claimed", "running", "delivery_queued"])
 
-/** What came of a job's runs: why each was there, how long it took, what it said and where that went. */
-export const JobRuns = (props: { readonly job: Job; readonly onOpen: (session: string) => void }): VNode => {
-  const [runs, setRuns] = useState<ReadonlyArray<Run> | null>(null)
-  const [shown, setShown] = useState<RunDocument | null>(null)
-  const [problem, setProblem] = useState<string | null>(null)
-  const failed = (error: unknown): void => setProblem(told(error))
+interface Runs {
+  readonly runs: ReadonlyArray<Run> | null
+  readonly problem: string | null
+  /** Was one asked for that is not in the list yet? */
+  readonly isAwaited: boolean
+  /** Awaits one that is asked for from here on; answers what stops that. */
+  readonly ask: () => () => void
+}
 
-  useEffect(() => {
-    const look = (): void => {
-      if (!document.hidden) void gateway.runs(props.job.id).then(setRuns, failed)
+/** A job's runs, looked at again and again. */
+export const useRuns = (job: string): Runs => {
+  const [runs, setRuns] = useState<ReadonlyArray<Run> | null>(null)
+  const [problem, setProblem] = useState<string | null>(null)
+  /** The runs that were there before one was asked for; null while none is. */
+  const [before, setBefore] = useState<ReadonlySet<string> | null>(null)
+
+  const look = useCallback(
+    () =>
+      gateway.runs(job).then(
+        (found) => {
+          setRuns(found)
+          setProblem(null)
+        },
+        (error: unknown) => setProblem(told(error))
+      ),
+    [job]
+  )
+  useLooking(true, look)
+
+  return {
+    runs,
+    problem,
+    isAwaited: before !== null && runs?.some(({ id }) => !before.has(id)) !== true,
+    ask: () => {
+      setBefore(new Set(runs?.map(({ id }) => id)))
+      return () => setBefore(null)
     }
-    look()
-    const timer = setInterval(look, lookMillis)
-    return () => clearInterval(timer)
-  }, [props.job.id])
+  }
+}
+
+/** What came of a job's runs: why each was there, how long it took, what it said and where that went. */
+export const JobRuns = (props: {
+  readonly runs: ReadonlyArray<Run> | null
+  readonly problem: string | null
+}): VNode => {
+  const { runs } = props
+  const [shown, setShown] = useState<RunDocument | null>(null)
+  const [unread, setUnread] = useState<string | null>(null)
+  const problem = unread ?? props.problem
+
+  const open = (run: string): void =>
+    void gateway.runDocument(run).then(
+      (document) => {
+        setShown(document)
+        setUnread(null)
+      },
+      (error: unknown) => setUnread(told(error))
+    )
 
   return (
     <section class="runs" aria-label="Runs">
@@ -49,9 +92,7 @@ export const JobRuns = (props: { readonly job: Job; readonly onOpen: (session: s
               type="button"
               class="session"
               aria-expanded={shown?.run.id === run.id}
-              onClick={() =>
-                shown?.run.id === run.id ? setShown(null) : void gateway.runDocument(run.id).then(setShown, failed)
-              }
+              onClick={() => (shown?.run.id === run.id ? setShown(null) : open(run.id))}
             >
               <span class="title">{localTime(run.scheduledAt)}</span>
               <span class={good.has(run.status) ? "facts" : "facts asks"}>

@@ -1,14 +1,12 @@
 import type { VNode } from "preact"
-import { useCallback, useRef, useState } from "preact/hooks"
-import { chatName } from "./chat.js"
-import { Coded } from "./Coded.js"
+import { useCallback, useEffect, useRef, useState } from "preact/hooks"
 import { told } from "./failure.js"
 import * as gateway from "./gateway.js"
 import type { Job, JobFields, Session } from "./gateway.js"
+import { JobDetail } from "./JobDetail.js"
 import { JobEditor } from "./JobEditor.js"
-import { JobRuns } from "./JobRuns.js"
 import { useLooking } from "./looking.js"
-import { useReveal } from "./reveal.js"
+import type { Move } from "./place.js"
 import { localTime } from "./time.js"
 import "./jobs.css"
 
@@ -22,36 +20,23 @@ const facts = (job: Job): string =>
     .filter((fact) => fact !== null)
     .join(" · ")
 
-/** Where what it says goes: the words that were given, and the chats that these are today. */
-const whither = (job: Job, sessions: ReadonlyArray<Session>): string => {
-  if (job.deliver === "local") return "What it says is only kept."
-  const chats = job.targets.map((target) => chatName(target, sessions)).join(", ")
-  return `What it says goes to ${chats === "" ? job.deliver : chats}.`
-}
-
-/** The conversation that results of a new job go to: the open one, else the newest of the page's. */
-const conversationOf = (sessions: ReadonlyArray<Session>, current: string | null): string | null => {
-  const own = sessions.filter((session) => session.platform === "web" && session.endedAt === null)
-  return (own.find(({ id }) => id === current) ?? own[0])?.id ?? null
-}
-
-const usable = (state: Job["state"]): boolean => state === "scheduled" || state === "error" || state === "paused"
-
 /** Scheduled jobs: their list, one in full with its runs, and an editor. */
 export const Jobs = (props: {
   readonly sessions: ReadonlyArray<Session>
-  readonly current: string | null
   /** May the gateway be asked? */
   readonly ready: boolean
-  readonly onOpen: (session: string) => void
+  /** The job that is shown, and `edit`; or `new`. */
+  readonly path: ReadonlyArray<string>
+  readonly onMove: (path: ReadonlyArray<string>, how: Move) => void
+  readonly onMake: (fields: JobFields) => Promise<Job>
 }): VNode => {
   const [jobs, setJobs] = useState<ReadonlyArray<Job> | null>(null)
-  const [chosen, setChosen] = useState<string | null>(null)
-  const [editing, setEditing] = useState<"new" | "chosen" | null>(null)
-  const [removing, setRemoving] = useState(false)
   const [problem, setProblem] = useState<string | null>(null)
-  const [notes, setNotes] = useState<ReadonlyArray<string>>([])
-  const heading = useRef<HTMLHeadingElement>(null)
+  /** The job that something was done to last. */
+  const [done, setDone] = useState<Job | null>(null)
+  const [first = null, second] = props.path
+  const isNew = first === "new"
+  const chosen = isNew ? null : first
 
   const look = useCallback(async (): Promise<void> => {
     try {
@@ -62,7 +47,6 @@ export const Jobs = (props: {
   }, [])
 
   useLooking(props.ready, look)
-  const beside = useReveal<HTMLElement>(chosen ?? editing)
 
   const job = jobs?.find(({ id }) => id === chosen) ?? null
 
@@ -70,37 +54,42 @@ export const Jobs = (props: {
   const attempt = async (work: () => Promise<Job>): Promise<Job | null> => {
     setProblem(null)
     try {
-      const done = await work()
-      setNotes(done.notes)
+      const after = await work()
+      setDone(after)
       await look()
-      return done
+      return after
     } catch (error) {
       setProblem(told(error))
       return null
     }
   }
 
-  const choose = (id: string | null): void => {
-    setChosen(id)
-    setEditing(null)
-    setRemoving(false)
-    setProblem(null)
-    setNotes([])
-  }
+  useEffect(() => setProblem(null), [first, second])
+
+  const one = useRef<HTMLElement>(null)
+  // Where the screen is narrow it takes the place of a list that may have been scrolled.
+  useEffect(() => {
+    if (first !== null) one.current?.scrollIntoView({ block: "start" })
+  }, [first])
+
+  const list = useRef<HTMLElement>(null)
+  const shown = useRef(first)
+  // Whoever comes back to the list goes on where they left it.
+  useEffect(() => {
+    const left = shown.current
+    shown.current = first
+    if (first !== null || left === null || document.activeElement !== document.body) return
+    const entries = [...(list.current?.querySelectorAll("button") ?? [])]
+    const entry = entries.find(({ dataset }) => dataset["job"] === left) ?? entries[0]
+    entry?.focus()
+  }, [first])
 
   const save = async (fields: JobFields): Promise<string | null> => {
     try {
-      const saved =
-        editing === "chosen" && job !== null
-          ? await gateway.changeJob(job.id, fields)
-          : await gateway.createJob(
-              fields,
-              conversationOf(props.sessions, props.current) ?? (await gateway.createSession()).id
-            )
+      const saved = job === null ? await props.onMake(fields) : await gateway.changeJob(job.id, fields)
       await look()
-      choose(saved.id)
-      setNotes(saved.notes)
-      heading.current?.focus()
+      setDone(saved)
+      props.onMove([saved.id], isNew ? "instead" : "back")
       return null
     } catch (error) {
       return told(error)
@@ -108,20 +97,13 @@ export const Jobs = (props: {
   }
 
   return (
-    <div class="jobs">
-      <section class="job-list" aria-label="Jobs">
-        <button
-          type="button"
-          class="new"
-          onClick={() => {
-            choose(null)
-            setEditing("new")
-          }}
-        >
+    <div class={first === null ? "jobs" : "jobs chosen"}>
+      <section class="job-list" ref={list} aria-label="Jobs">
+        <button type="button" class="new" onClick={() => props.onMove(["new"], "step")}>
           New job
         </button>
         {jobs === null ? <p class="quiet">Loading …</p> : null}
-        {jobs?.length === 0 && editing === null ? (
+        {jobs?.length === 0 && !isNew ? (
           <p class="quiet">
             No jobs yet. Make one here, or say “remind me in 10 minutes to stretch” in a conversation.
           </p>
@@ -131,9 +113,13 @@ export const Jobs = (props: {
             <li key={each.id}>
               <button
                 type="button"
+                data-job={each.id}
                 class={each.id === chosen ? "session current" : "session"}
                 aria-current={each.id === chosen ? "true" : undefined}
-                onClick={() => choose(each.id)}
+                onClick={() => {
+                  setDone(null)
+                  props.onMove([each.id], "step")
+                }}
               >
                 <span class="title">{each.name}</span>
                 <span class={each.failureStreak > 0 || each.state === "error" ? "facts asks" : "facts"}>
@@ -144,99 +130,42 @@ export const Jobs = (props: {
           ))}
         </ul>
       </section>
-      <section class="job" ref={beside} aria-label="One job">
+      <section class="job" ref={one} aria-label="One job">
+        {first === null ? null : (
+          <button type="button" class="back" onClick={() => props.onMove([], "back")}>
+            All jobs
+          </button>
+        )}
         {problem === null ? null : (
           <p class="wrong" role="alert">
             {problem}
           </p>
         )}
-        {editing !== null ? (
+        {isNew || (job !== null && second === "edit") ? (
           <JobEditor
-            key={editing === "new" ? "new" : chosen}
-            job={editing === "chosen" ? job : null}
+            key={first}
+            job={job}
             onSave={save}
-            onCancel={() => setEditing(null)}
+            onCancel={() => props.onMove(isNew ? [] : props.path.slice(0, 1), "back")}
           />
         ) : job === null ? (
           jobs === null || jobs.length === 0 ? null : (
-            <p class="quiet">Choose a job to read what it does, when it runs next, and how its runs went.</p>
+            <p class="quiet">
+              {chosen === null
+                ? "Choose a job to read what it does, when it runs next, and how its runs went."
+                : "This job is not there any more."}
+            </p>
           )
         ) : (
-          <>
-            <h2 tabIndex={-1} ref={heading}>
-              {job.name}
-            </h2>
-            <p>
-              {job.words || job.schedule} <span class="quiet">({job.timezone})</span>
-            </p>
-            {job.state === "scheduled" ? (
-              <ol class="next" aria-label="Next runs">
-                {job.next.map((at) => (
-                  <li key={at}>
-                    <time dateTime={at}>{localTime(at)}</time>
-                  </li>
-                ))}
-              </ol>
-            ) : (
-              <p>
-                It is {job.state}
-                {job.stateReason === null ? "" : `: ${job.stateReason}`}.
-              </p>
-            )}
-            {notes.map((note) => (
-              <p class="quiet" key={note} role="status">
-                <Coded text={note} />
-              </p>
-            ))}
-            {job.lastError === null ? null : <p class="wrong">{job.lastError}</p>}
-            {job.lastDeliveryError === null ? null : <p class="wrong">{job.lastDeliveryError}</p>}
-            {job.prompt === "" ? null : <pre tabIndex={0}>{job.prompt}</pre>}
-            <p class="quiet">
-              {whither(job, props.sessions)}
-              {job.repeat.times === null ? "" : ` It has run ${job.repeat.completed} of ${job.repeat.times} times.`}
-            </p>
-            {removing ? (
-              <div class="choices">
-                <span>Remove this job for good?</span>
-                <button
-                  type="button"
-                  class="danger"
-                  onClick={() =>
-                    void attempt(() => gateway.removeJob(job.id)).then((done) => (done === null ? null : choose(null)))
-                  }
-                >
-                  Remove
-                </button>
-                <button type="button" onClick={() => setRemoving(false)}>
-                  Keep
-                </button>
-              </div>
-            ) : (
-              <div class="choices">
-                <button type="button" class="primary" onClick={() => void attempt(() => gateway.runJob(job.id))}>
-                  Run now
-                </button>
-                {usable(job.state) ? (
-                  job.state === "paused" ? (
-                    <button type="button" onClick={() => void attempt(() => gateway.resumeJob(job.id, null))}>
-                      Resume
-                    </button>
-                  ) : (
-                    <button type="button" onClick={() => void attempt(() => gateway.pauseJob(job.id))}>
-                      Pause
-                    </button>
-                  )
-                ) : null}
-                <button type="button" onClick={() => setEditing("chosen")}>
-                  Edit
-                </button>
-                <button type="button" class="danger plain" onClick={() => setRemoving(true)}>
-                  Remove …
-                </button>
-              </div>
-            )}
-            <JobRuns key={job.id} job={job} onOpen={props.onOpen} />
-          </>
+          <JobDetail
+            key={job.id}
+            job={job}
+            sessions={props.sessions}
+            notes={done?.id === job.id ? done.notes : []}
+            attempt={attempt}
+            onEdit={() => props.onMove([job.id, "edit"], "step")}
+            onRemoved={() => props.onMove([], "back")}
+          />
         )}
       </section>
     </div>

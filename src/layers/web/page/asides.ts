@@ -5,6 +5,12 @@ import { atEnd } from "./state.js"
 /** On its way, taken by the gateway, to be sent again, refused, or without a turn of its own: a command, or told to a running turn. */
 export type SaidState = "sending" | "sent" | "unsent" | "refused" | "command" | "steered" | "dropped"
 
+/** Why the gateway did not take a message. */
+export interface Refusal {
+  readonly code: string
+  readonly text: string
+}
+
 /** What the person said and no row holds. */
 export interface Said {
   readonly kind: "said"
@@ -16,7 +22,7 @@ export interface Said {
   /** Files that go with it. */
   readonly files: ReadonlyArray<Attached>
   readonly state: SaidState
-  readonly problem: string | null
+  readonly refusal: Refusal | null
   /** The last row that was there before it. */
   readonly after: number
 }
@@ -76,11 +82,11 @@ export const sent = (
   asides: ReadonlyArray<Aside>,
   id: string,
   state: SaidState,
-  problem: string | null
+  refusal: Refusal | null
 ): ReadonlyArray<Aside> =>
   asides.map((aside) =>
     aside.kind === "said" && aside.id === id && (waits(aside) || aside.state === "refused")
-      ? { ...aside, state, problem }
+      ? { ...aside, state, refusal }
       : aside
   )
 
@@ -108,6 +114,28 @@ export const withoutBusy = (asides: ReadonlyArray<Aside>, sessionId: string): Re
   )
   return left.length === asides.length ? asides : left
 }
+
+/** Notices that a message was not taken. The message itself says so where it is shown. */
+const refusing: ReadonlySet<string> = new Set(["drain.refused", "busy.full", "pause.refused"])
+
+/** Does a message here say by itself what a notice says, or will it when its answer is there? */
+export const isSaidByMessage = (asides: ReadonlyArray<Aside>, sessionId: string, code: string): boolean =>
+  refusing.has(code) &&
+  asides.some(
+    (aside) =>
+      aside.kind === "said" &&
+      aside.sessionId === sessionId &&
+      (aside.state === "sending" || aside.refusal?.code === code)
+  )
+
+const isOfRestart = (code: string): boolean => code === "restart.going" || code.startsWith("drain.")
+
+/** The gateway is back: nobody is told any more that it goes, and what it refused meanwhile can be sent again. */
+export const withoutRestart = (asides: ReadonlyArray<Aside>): ReadonlyArray<Aside> =>
+  asides.flatMap((aside): ReadonlyArray<Aside> => {
+    if (aside.kind === "notice") return isOfRestart(aside.code) ? [] : [aside]
+    return [aside.refusal !== null && isOfRestart(aside.refusal.code) ? { ...aside, refusal: null } : aside]
+  })
 
 /** What is kept while nobody is let in: what the person wrote and the gateway never took. */
 export const unsent = (asides: ReadonlyArray<Aside>): ReadonlyArray<Aside> =>

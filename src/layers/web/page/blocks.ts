@@ -1,6 +1,7 @@
 /** What a conversation shows, from top to bottom: the rows of its transcript, and what is known beside them. Pure. */
 import { type Aside, type Said, waits } from "./asides.js"
 import type { Message } from "./gateway.js"
+import { delegates, type Helped, helperParts } from "./helped.js"
 import { atEnd } from "./state.js"
 import { type LiveTurn, type Part, stopped, type Tool, toolState } from "./turns.js"
 
@@ -28,8 +29,10 @@ interface Placed {
   readonly block: Block
 }
 
-/** A call's arguments in a few words: the first text among them, as the tools show their own. */
-const preview = (json: string): string => {
+type Call = Message["toolCalls"][number]
+
+/** The first text among a call's arguments, where its tool cannot say any more what it was about. */
+const firstText = (json: string): string => {
   try {
     const value: unknown = JSON.parse(json)
     if (typeof value !== "object" || value === null) return ""
@@ -40,18 +43,20 @@ const preview = (json: string): string => {
   }
 }
 
+const previewOf = (call: Call): string => call.preview ?? firstText(call.arguments)
+
 const filesOf = (row: Message): ReadonlyArray<Part> =>
   row.files.length === 0 ? [] : [{ kind: "files", files: row.files }]
 
 /** The parts of a turn's rows. A call without its result is one that runs, or that was left behind. */
-const partsOf = (rows: ReadonlyArray<Message>): ReadonlyArray<Part> => {
+const partsOf = (rows: ReadonlyArray<Message>, helped: ReadonlyArray<Helped>): ReadonlyArray<Part> => {
   const results = new Map(rows.flatMap((row) => (row.role === "tool" ? [[row.callId, row]] : [])))
   const called = new Set(rows.flatMap((row) => row.toolCalls.map((call) => call.id)))
-  const tool = (callId: string, name: string, args: string, row: Message | undefined): Tool => ({
+  const tool = (callId: string, name: string, preview: string, row: Message | undefined): Tool => ({
     kind: "tool",
     callId,
     tool: name,
-    preview: preview(args),
+    preview,
     state: row === undefined ? "running" : toolState(row.disposition),
     result: row?.text ?? ""
   })
@@ -61,7 +66,10 @@ const partsOf = (rows: ReadonlyArray<Message>): ReadonlyArray<Part> => {
       return called.has(row.callId ?? "") ? [] : [tool(row.callId ?? "", row.tool ?? "", "", row)]
     return [
       ...(row.text.trim() === "" ? [] : [{ kind: "words", text: row.text, cut: false } as const]),
-      ...row.toolCalls.map((call) => tool(call.id, call.name, call.arguments, results.get(call.id))),
+      ...row.toolCalls.flatMap((call) => [
+        tool(call.id, call.name, previewOf(call), results.get(call.id)),
+        ...helperParts(helped, { callId: call.id, turnId: row.turnId }, (own) => partsOf(own, helped))
+      ]),
       ...filesOf(row)
     ]
   })
@@ -73,12 +81,14 @@ const outcomeOf = (rows: ReadonlyArray<Message>): string | null =>
 /** The rows of one turn, or a row of none, with their blocks. */
 interface Group {
   readonly rows: ReadonlyArray<Message>
+  readonly helped: ReadonlyArray<Helped>
+  readonly parts: ReadonlyArray<Part>
   readonly placed: ReadonlyArray<Placed>
 }
 
 export type Groups = ReadonlyMap<string, Group>
 
-const blocksOf = (key: string, rows: ReadonlyArray<Message>): ReadonlyArray<Placed> => {
+const groupOf = (key: string, rows: ReadonlyArray<Message>, helped: ReadonlyArray<Helped>): Group => {
   const turnId = rows[0]?.turnId ?? null
   const said = rows.flatMap((row): ReadonlyArray<Placed> => {
     const key = `row ${row.id}`
@@ -90,18 +100,18 @@ const blocksOf = (key: string, rows: ReadonlyArray<Message>): ReadonlyArray<Plac
         : { kind, key, text: row.text }
     return row.role === "user" || row.role === "summary" ? [{ at: row.id, rank: 0, turnId, block }] : []
   })
-  const parts = partsOf(rows)
+  const parts = partsOf(rows, helped)
   const [first] = rows
-  if (first === undefined || parts.length === 0) return said
+  if (first === undefined || parts.length === 0) return { rows, helped, parts, placed: said }
   const block: Block = { kind: "turn", key, parts: stopped(parts), running: false, outcome: outcomeOf(rows) }
-  return [...said, { at: first.id, rank: 1, turnId, block }]
+  return { rows, helped, parts, placed: [...said, { at: first.id, rank: 1, turnId, block }] }
 }
 
 const isSame = (a: ReadonlyArray<Message>, b: ReadonlyArray<Message>): boolean =>
   a.length === b.length && a.every((row, index) => row === b[index])
 
 /** The transcript's own blocks: made when its rows change and not with every word, and the same ones where nothing did. */
-export const fromRows = (rows: ReadonlyArray<Message>, before: Groups): Groups => {
+export const fromRows = (rows: ReadonlyArray<Message>, helped: ReadonlyArray<Helped>, before: Groups): Groups => {
   const byTurn = new Map<string, Array<Message>>()
   for (const row of rows) {
     const key = row.turnId ?? `row ${row.id}`
@@ -112,7 +122,8 @@ export const fromRows = (rows: ReadonlyArray<Message>, before: Groups): Groups =
   return new Map(
     [...byTurn].map(([key, own]) => {
       const known = before.get(key)
-      return [key, known !== undefined && isSame(known.rows, own) ? known : { rows: own, placed: blocksOf(key, own) }]
+      const isKnown = known !== undefined && isSame(known.rows, own) && (known.helped === helped || !delegates(own))
+      return [key, isKnown ? known : groupOf(key, own, helped)]
     })
   )
 }
@@ -121,7 +132,9 @@ const isIn = (part: Part, parts: ReadonlyArray<Part>): boolean =>
   parts.some((known) =>
     part.kind === "tool"
       ? known.kind === "tool" && known.callId === part.callId
-      : part.kind === "words" && known.kind === "words" && known.text === part.text
+      : part.kind === "helper"
+        ? known.kind === "helper" && known.delegationId === part.delegationId
+        : part.kind === "words" && known.kind === "words" && known.text === part.text
   )
 
 /** A turn that was not seen from its beginning: what the transcript has of it, and what was seen since. */
@@ -130,24 +143,28 @@ const joined = (stored: ReadonlyArray<Part>, live: ReadonlyArray<Part>): Readonl
   const from = live.findLastIndex((part) => part.kind === "tool" && isIn(part, stored)) + 1
   return [
     ...stored.map((part) => {
+      if (part.kind === "helper") return live.find((other) => isIn(other, [part])) ?? part
       const seen = live.find((other) => part.kind === "tool" && other.kind === "tool" && other.callId === part.callId)
       return part.kind === "tool" && part.state === "running" && seen?.kind === "tool"
         ? { ...part, state: seen.state, result: seen.result }
         : part
     }),
-    ...live.filter((part, index) => part.kind === "helper" || (index >= from && !isIn(part, stored)))
+    ...live.filter((part, index) => (part.kind === "helper" || index >= from) && !isIn(part, stored))
   ]
 }
 
-const live = (turn: LiveTurn, rows: ReadonlyArray<Message>): Block => ({
-  kind: "turn",
-  key: turn.turnId,
-  parts: turn.whole
-    ? [...turn.parts, ...rows.flatMap(filesOf)]
-    : joined(turn.outcome === null ? partsOf(rows) : stopped(partsOf(rows)), turn.parts),
-  running: turn.outcome === null,
-  outcome: turn.outcome
-})
+const live = (turn: LiveTurn, group: Group | undefined): Block => {
+  const stored = group?.parts ?? []
+  return {
+    kind: "turn",
+    key: turn.turnId,
+    parts: turn.whole
+      ? [...turn.parts, ...(group?.rows ?? []).flatMap(filesOf)]
+      : joined(turn.outcome === null ? stored : stopped(stored), turn.parts),
+    running: turn.outcome === null,
+    outcome: turn.outcome
+  }
+}
 
 /** The conversation with its turns as they run and what no row holds. */
 export const compose = (
@@ -160,8 +177,8 @@ export const compose = (
     placed.filter((item) => item.block.kind !== "turn" || item.turnId === null || !own.has(item.turnId))
   )
   const running = turns.map((turn): Placed => {
-    const rows = groups.get(turn.turnId)?.rows ?? []
-    return { at: rows[0]?.id ?? turn.after, rank: 1, turnId: turn.turnId, block: live(turn, rows) }
+    const group = groups.get(turn.turnId)
+    return { at: group?.rows[0]?.id ?? turn.after, rank: 1, turnId: turn.turnId, block: live(turn, group) }
   })
   const beside = asides.map((aside): Placed => ({
     at: aside.kind === "said" && waits(aside) ? atEnd : aside.after,

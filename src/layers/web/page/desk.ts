@@ -2,6 +2,8 @@
 import { told } from "./failure.js"
 import * as gateway from "./gateway.js"
 import { Refused, Unreachable } from "./gateway.js"
+import { delegates, fetchHelped } from "./helped.js"
+import { makeJob } from "./jobHome.js"
 import * as place from "./place.js"
 import { currentSession, sessionOfKey } from "./state.js"
 import type { Store } from "./store.js"
@@ -43,6 +45,8 @@ export interface Desk {
   readonly remove: (id: string) => Promise<void>
   /** Puts a conversation on top or away, or takes it from there. */
   readonly put: (id: string, change: { readonly archived?: boolean; readonly pinned?: boolean }) => Promise<void>
+  /** Fails with what the gateway said. */
+  readonly makeJob: (fields: gateway.JobFields) => Promise<gateway.Job>
   /** Null when it could not be asked; the page says why. */
   readonly search: (words: string) => Promise<ReadonlyArray<gateway.SearchHit> | null>
 }
@@ -118,11 +122,19 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
     listTimer ??= setTimeout(() => void loadSessions(), soonMillis)
   }
 
+  const loadHelped = async (id: string): Promise<void> => {
+    const { current, helped, rows } = state()
+    if (id !== current || !delegates(rows)) return
+    const found = await quietly(() => fetchHelped(id, rows, helped))
+    if (found !== null) dispatch({ type: "helped", id, helped: found })
+  }
+
   const loadRows = async (id: string, before: number | null): Promise<void> => {
     const rows = await quietly(() => gateway.messages(id, before))
     if (rows === null) return
     const full = rows.length === gateway.pageSize
     dispatch({ type: "rows", page: { id, rows, earlier: before !== null, full } })
+    void loadHelped(id)
   }
 
   const markRead = async (id: string): Promise<void> => {
@@ -151,12 +163,15 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
     helperTimer = undefined
     const helpers = await quietly(gateway.helpers)
     if (helpers !== null) dispatch({ type: "helpers", helpers })
+    const { current } = state()
+    if (current !== null) void loadHelped(current)
   }
 
   const show = async (id: string | null, step: boolean): Promise<void> => {
     dispatch({ type: "opened", id })
     noteOpen()
-    place.show(id, step)
+    // What is shown beside the conversations has the address for itself.
+    if (place.where() === null) place.show(id, step)
     if (id !== null) await Promise.all([loadRows(id, null), markRead(id)])
   }
 
@@ -202,7 +217,7 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
       // It was taken when it was sent before, and the answer got lost.
       if (error instanceof Refused && error.code === "duplicate") dispatch({ type: "sending", id, state: "sent" })
       else if (error instanceof Refused && !isUnauthorized(error))
-        dispatch({ type: "sending", id, state: "refused", problem: error.message })
+        dispatch({ type: "sending", id, state: "refused", refusal: { code: error.code, text: error.message } })
       else dispatch({ type: "sending", id, state: "unsent" })
       if (isUnauthorized(error)) leave(null)
       else if (error instanceof Unreachable) listening?.check()
@@ -266,7 +281,8 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
       case "session.named":
         return loadSessionsSoon()
       case "session.changed":
-        if (left === null || event.sessionKey !== left.key || left.endedAt !== null) return loadSessionsSoon()
+        // A list may have told already that it ended; one that was opened as an ended one is left alone.
+        if (left === null || event.sessionKey !== left.key || lastOpen?.id !== left.id) return loadSessionsSoon()
         return void loadSessions().then(() => show(event.sessionId, true))
     }
   }
@@ -308,7 +324,7 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
       const forget = place.onChange(() => {
         const named = place.shown()
         if (location.hash.startsWith("#key=")) arrive()
-        else if (state().access === "in" && named !== state().current) void show(named, false)
+        else if (state().access === "in" && place.where() === null && named !== state().current) void show(named, false)
       })
       marks.onmessage = ({ data }: MessageEvent<string>) => dispatch({ type: "read", id: data })
       arrive()
@@ -363,6 +379,7 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
       if (session !== null) dispatch({ type: "session", session })
       return session !== null
     },
+    makeJob: makeJob({ state, dispatch }),
     search: (words) => attempt(() => gateway.search(words)),
     put: async (id, change) => {
       const session = await attempt(() => gateway.putSession(id, change))

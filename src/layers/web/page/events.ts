@@ -1,5 +1,5 @@
 /** What each event does to what the page knows. Pure. */
-import { added, settled, withoutBusy } from "./asides.js"
+import { added, isSaidByMessage, settled, withoutBusy } from "./asides.js"
 import type { Approval, Clarification, Event } from "./gateway.js"
 import { placeIn, sessionOfKey, type State } from "./state.js"
 import { stored } from "./transcript.js"
@@ -12,7 +12,7 @@ const over = (state: State, id: string): State => ({ ...state, over: [...state.o
 
 const notice = (state: State, sessionKey: string, code: string, text: string): State => {
   const sessionId = sessionOfKey(state, sessionKey)?.id
-  if (sessionId === undefined) return state
+  if (sessionId === undefined || isSaidByMessage(state.asides, sessionId, code)) return state
   const id = `notice ${state.count}`
   return {
     ...state,

@@ -1,7 +1,7 @@
 /** The gateway as the page speaks to it: same origin, by the cookie that the key was exchanged for. */
 import type { ApprovalView } from "../../../services/api/Approvals.js"
 import type { ClarificationView } from "../../../services/api/Clarifications.js"
-import type { HelperView } from "../../../services/api/Helpers.js"
+import type { HelperView, PastHelperView } from "../../../services/api/Helpers.js"
 import type {
   JobView,
   Preview as PreviewView,
@@ -13,6 +13,7 @@ import type { Story as StoryView } from "../../../services/delivery/Explain.js"
 import type { SearchHitView } from "../../../services/api/SessionSearch.js"
 import type { MessageView, SessionView } from "../../../services/api/Sessions.js"
 import type { ActivityEvent } from "../../../services/operation/Activity.js"
+import type { BusyMode } from "../../../services/operation/Settings.js"
 import type { UsageReport } from "../../../services/api/Usage.js"
 import type { GatewayStatus, HealthDetail } from "../../../services/operation/Health.js"
 
@@ -24,6 +25,7 @@ export type Message = typeof MessageView.Encoded
 export type Approval = typeof ApprovalView.Encoded
 export type Clarification = typeof ClarificationView.Encoded
 export type Helper = typeof HelperView.Encoded
+export type PastHelper = typeof PastHelperView.Encoded
 export type Job = typeof JobView.Encoded
 export type Run = typeof RunView.Encoded
 export type RunDocument = typeof RunDocumentView.Encoded
@@ -35,6 +37,7 @@ export type Health = typeof HealthDetail.Encoded
 export type Status = typeof GatewayStatus.Encoded
 export type Usage = typeof UsageReport.Encoded
 export type Event = ActivityEvent
+export type { BusyMode }
 
 /** What the gateway refused, in its own words. */
 export class Refused extends Error {
@@ -117,6 +120,8 @@ export const createSession = (): Promise<Session> => call("POST", "/api/sessions
 export const renameSession = (id: string, title: string): Promise<Session> => call("PATCH", session(id), { title })
 export const markRead = (id: string): Promise<Session> => call("PATCH", session(id), { unread: false })
 export const removeSession = (id: string): Promise<unknown> => call("DELETE", session(id))
+/** What a message does there while a turn runs. */
+export const busyMode = (id: string): Promise<{ readonly mode: BusyMode }> => call("GET", `${session(id)}/busy`)
 export const stop = (id: string): Promise<unknown> => call("POST", `${session(id)}/stop`)
 
 /** The newest rows of a transcript, or those before a row; oldest first. */
@@ -134,6 +139,8 @@ export const clarifications = (): Promise<ReadonlyArray<Clarification>> => call(
 export const reply = (id: string, words: string): Promise<Clarification> =>
   call("POST", `/api/clarifications/${encodeURIComponent(id)}`, { answer: words })
 export const helpers = (): Promise<ReadonlyArray<Helper>> => call("GET", "/api/helpers")
+export const helpersOf = (id: string): Promise<ReadonlyArray<PastHelper>> =>
+  call("GET", `${session(id)}/helpers?limit=1000`)
 export const stopHelper = (id: string): Promise<unknown> => call("POST", `/api/helpers/${encodeURIComponent(id)}/stop`)
 
 /** How far a yes goes: this once, this conversation, or from now on. */

@@ -1,4 +1,4 @@
-/** The address of the page: it names the shown conversation, so that a reload and the back button find it. */
+/** The address of the page: it names what is shown, so that a reload and the back button find it. */
 
 const read = (name: string): string | null => new URLSearchParams(location.hash.slice(1)).get(name)
 
@@ -28,12 +28,34 @@ export type Section = "overview" | "jobs" | "deliveries" | "approvals" | "settin
 /** In the order in which they are listed. */
 export const sections: ReadonlyArray<Section> = ["overview", "jobs", "deliveries", "approvals", "settings"]
 
-/** The section that the address names instead of a conversation. */
-export const section = (): Section | null => sections.find((name) => location.hash === `#${name}`) ?? null
+/** What is shown instead of a conversation, and what of it: `#jobs/ID/edit`. */
+export interface Where {
+  readonly section: Section
+  readonly path: ReadonlyArray<string>
+}
 
-/** Shows a section, or the conversations again. */
-export const showSection = (name: Section | null): void => {
-  if (section() !== name) history.pushState(null, "", name === null ? location.pathname : `#${name}`)
+/** Where the address leads beside the conversations; null among them. */
+export const where = (): Where | null => {
+  const [name, ...path] = location.hash.slice(1).split("/")
+  const section = sections.find((known) => known === name)
+  return section === undefined ? null : { section, path }
+}
+
+/** `step`: the back button leads back from it. `back`: to where this place was entered from. `instead`: in its stead. */
+export type Move = "step" | "back" | "instead"
+
+/** Each step remembers where it came from: going back there is a step back then, and not another one. */
+export const move = ({ path, section }: Where, how: Move): void => {
+  const address = `#${[section, ...path].join("/")}`
+  if (location.hash === address) return
+  if (how === "step") history.pushState(location.hash, "", address)
+  else if (how === "back" && history.state === address) history.back()
+  else history.replaceState(history.state, "", address)
+}
+
+/** Leaves a section for the conversations. */
+export const leave = (): void => {
+  if (where() !== null) history.pushState(null, "", location.pathname)
 }
 
 /** Told when the person went to another address of the page. */

@@ -1,7 +1,8 @@
 /** What the page knows after each thing that happens. Pure, so that it can be tested without a page. */
-import { added, type SaidState, sent, unsent } from "./asides.js"
+import { added, type Refusal, type SaidState, sent, unsent, withoutRestart } from "./asides.js"
 import { begun, onEvent } from "./events.js"
 import type { Approval, Attached, Clarification, Event, Health, Helper, Session } from "./gateway.js"
+import type { Helped } from "./helped.js"
 import { initial, placeIn, sessionOfKey, type State } from "./state.js"
 import { type Page, paged } from "./transcript.js"
 import { isKnown } from "./turns.js"
@@ -36,8 +37,10 @@ export type Action =
     }
   | { readonly type: "health"; readonly health: Health }
   | { readonly type: "helpers"; readonly helpers: ReadonlyArray<Helper> }
+  /** `id`: of the conversation whose helpers they were. */
+  | { readonly type: "helped"; readonly id: string; readonly helped: ReadonlyArray<Helped> }
   | { readonly type: "said"; readonly id: string; readonly text: string; readonly files?: ReadonlyArray<Attached> }
-  | { readonly type: "sending"; readonly id: string; readonly state: SaidState; readonly problem?: string }
+  | { readonly type: "sending"; readonly id: string; readonly state: SaidState; readonly refusal?: Refusal }
   | { readonly type: "withdrawn"; readonly id: string }
   | { readonly type: "problem"; readonly problem: string | null }
   | { readonly type: "events"; readonly events: ReadonlyArray<Event> }
@@ -58,6 +61,7 @@ const opened = (state: State, id: string | null): State =>
         ...state,
         current: id,
         rows: [],
+        helped: [],
         more: false,
         loading: id !== null,
         problem: null,
@@ -161,9 +165,15 @@ export const reduce = (state: State, action: Action): State => {
         clarifications: questions(state, state.clarifications, action.clarifications, action.known)
       }
     case "health":
-      return { ...state, health: action.health }
+      return {
+        ...state,
+        health: action.health,
+        asides: action.health.status === "draining" ? state.asides : withoutRestart(state.asides)
+      }
     case "helpers":
       return { ...state, helpers: action.helpers }
+    case "helped":
+      return action.id === state.current ? { ...state, helped: action.helped } : state
     case "said":
       return {
         ...state,
@@ -175,12 +185,12 @@ export const reduce = (state: State, action: Action): State => {
           text: action.text,
           files: action.files ?? [],
           state: "sending",
-          problem: null,
+          refusal: null,
           after: placeIn(state, state.current)
         })
       }
     case "sending":
-      return { ...state, asides: sent(state.asides, action.id, action.state, action.problem ?? null) }
+      return { ...state, asides: sent(state.asides, action.id, action.state, action.refusal ?? null) }
     case "withdrawn":
       return { ...state, asides: state.asides.filter((aside) => aside.id !== action.id) }
     case "problem":

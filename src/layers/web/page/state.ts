@@ -1,6 +1,7 @@
 /** What the page knows, as a value. Pure. */
 import type { Aside } from "./asides.js"
 import type { Approval, Clarification, Health, Helper, Message, Session } from "./gateway.js"
+import type { Helped } from "./helped.js"
 import type { LiveTurn } from "./turns.js"
 
 export interface State {
@@ -22,6 +23,8 @@ export interface State {
   readonly stale: ReadonlyArray<string>
   /** Helpers at work anywhere, as they were last told of. */
   readonly helpers: ReadonlyArray<Helper>
+  /** What the helpers of the shown conversation did, as far as it is stored. */
+  readonly helped: ReadonlyArray<Helped>
   readonly approvals: ReadonlyArray<Approval>
   readonly clarifications: ReadonlyArray<Clarification>
   /** How the gateway was when the connection was made; null before the first. */
@@ -46,6 +49,7 @@ export const initial: State = {
   turns: [],
   stale: [],
   helpers: [],
+  helped: [],
   approvals: [],
   clarifications: [],
   health: null,

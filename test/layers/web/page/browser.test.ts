@@ -1,12 +1,11 @@
 /** The page in Chromium, before the built gateway and a model that does what it is told. */
-import { readFileSync } from "node:fs"
-import { createRequire } from "node:module"
 import process from "node:process"
 import { setTimeout as sleep } from "node:timers/promises"
-import type { Browser, Locator, Page } from "playwright-core"
+import type { Browser } from "playwright-core"
 import { afterAll, afterEach, assert, beforeAll, describe, it } from "vitest"
 import { fresh } from "../../../../build/fresh.mjs"
 import { callsTools, type ModelServerReply, says, streams } from "../../../../src/testing/ModelServer.js"
+import { eventually, isAccessible, type Person, person, picture } from "./person.js"
 import * as Stage from "./stage.js"
 
 const patience = 120_000
@@ -63,81 +62,6 @@ const reply = ({ answers, text, told }: Stage.Asked): ModelServerReply => {
       return says(`You said: ${text}`)
   }
 }
-
-const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
-
-/** What axe finds that is serious or worse, by these rules or by all. */
-const seriousIn = (page: Page, rules?: ReadonlyArray<string>): Promise<ReadonlyArray<string>> =>
-  page.evaluate(async (named) => {
-    const { axe } = window as unknown as { axe: typeof import("axe-core") }
-    const { violations } = await axe.run(document, {
-      preload: false,
-      ...(named === undefined ? {} : { runOnly: [...named] })
-    })
-    return violations
-      .filter(({ impact }) => impact === "serious" || impact === "critical")
-      .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 120)} ${node.failureSummary ?? ""}`))
-  }, rules)
-
-/** Nothing serious, in the light and in the dark, which differs by its colours alone. */
-const isAccessible = async (page: Page): Promise<void> => {
-  await page.evaluate(axeSource)
-  await page.emulateMedia({ colorScheme: "light" })
-  assert.deepStrictEqual(await seriousIn(page), [])
-  await page.emulateMedia({ colorScheme: "dark" })
-  assert.deepStrictEqual(await seriousIn(page, ["color-contrast", "link-in-text-block"]), [])
-  await page.emulateMedia({ colorScheme: null })
-}
-
-/** Pictures for a person to look at: only where a folder for them is named. */
-const picture = async (page: Page, title: string): Promise<void> => {
-  const folder = process.env["PAGE_PICTURES"]
-  if (folder === undefined) return
-  for (const colorScheme of ["light", "dark"] as const) {
-    await page.emulateMedia({ colorScheme })
-    await page.screenshot({ path: `${folder}/${title}-${colorScheme}.png` })
-  }
-  await page.emulateMedia({ colorScheme: null })
-}
-
-const eventually = async (what: string, holds: () => Promise<boolean>): Promise<void> => {
-  const deadline = Date.now() + 20_000
-  while (!(await holds())) {
-    if (Date.now() > deadline) assert.fail(`not within 20 s: ${what}`)
-    await sleep(25)
-  }
-}
-
-/** A person in front of a tab. */
-const person = (page: Page) => {
-  const message = page.getByRole("textbox", { name: "Message" })
-  const log = page.getByRole("log")
-  const mine = log.getByRole("article", { name: "You" })
-  const answers = log.getByRole("article", { name: /^Hermes/ })
-  const stop = page.getByRole("button", { name: "Stop" })
-  const list = page.getByRole("navigation", { name: "Conversations" })
-  return {
-    page,
-    message,
-    log,
-    mine,
-    answers,
-    stop,
-    list,
-    question: log.getByRole("region", { name: /^May I / }),
-    status: page.locator("header [role=status]"),
-    say: async (text: string) => {
-      await message.fill(text)
-      await message.press("Enter")
-    },
-    begin: () => list.getByRole("button", { name: "New conversation" }).click(),
-    reads: (text: string) => log.getByText(text, { exact: true }).last().waitFor(),
-    rests: () => stop.waitFor({ state: "hidden" }),
-    conversation: () => new URLSearchParams(new URL(page.url()).hash.slice(1)).get("conversation"),
-    hasFocus: (locator: Locator) => locator.evaluate((element) => element === document.activeElement)
-  }
-}
-type Person = ReturnType<typeof person>
 
 if (Stage.browserPath === null && !required) {
   describe.skip(`${name}: there is no Chromium on this machine (REQUIRE_CHROMIUM=1 makes that a failure)`, () => {
@@ -520,9 +444,13 @@ if (Stage.browserPath === null && !required) {
           await isAccessible(me.page)
           await me.reads("Both are back.")
           await first.getByText("· done").waitFor()
+          await me.rests()
+          const live = await me.answers.first().innerText()
+          assert.include(live, "delegate_task")
           await me.page.reload()
           await me.reads("Both are back.")
-          assert.include(await me.answers.first().innerText(), "delegate_task")
+          await second.waitFor()
+          assert.strictEqual(await me.answers.first().innerText(), live)
         },
         patience
       )
@@ -583,6 +511,42 @@ if (Stage.browserPath === null && !required) {
           assert.include(await me.answers.first().innerText(), "word5")
           await me.say("say still here")
           await me.reads("still here")
+        },
+        patience
+      )
+
+      it(
+        "keeps Stop beside Send while an answer comes, and says what Send does then",
+        async () => {
+          const me = await enter({ viewport: { width: 360, height: 640 } })
+          const send = me.page.getByRole("button", { name: "Send" })
+          const saysOfSend = async (words: RegExp) => {
+            await me.page.getByText(words).waitFor()
+            await me.page.getByRole("button", { name: "Send", description: words }).waitFor()
+          }
+          await me.say("count 400")
+          await me.answers.getByText("word3").waitFor()
+          assert.strictEqual(await send.count(), 0)
+          await me.message.fill("say instead")
+          await saysOfSend(/behind the answer/)
+          await picture(me.page, "busy-phone")
+          await isAccessible(me.page)
+          await me.stop.click()
+          await me.answers.getByText("Stopped.").waitFor()
+          assert.strictEqual(await me.message.inputValue(), "say instead")
+          await me.page.getByText(/behind the answer/).waitFor({ state: "detached" })
+
+          await me.say("/busy interrupt")
+          await me.log
+            .getByText(/interrupt/)
+            .last()
+            .waitFor()
+          await me.say("count 400")
+          await me.answers.last().getByText("word3").waitFor()
+          await me.message.fill("say instead")
+          await saysOfSend(/ends the answer/)
+          await send.click()
+          await me.reads("instead")
         },
         patience
       )

@@ -31,7 +31,7 @@ export const open = after(
 
 export const blocks = (state: State): ReadonlyArray<Block> =>
   compose(
-    fromRows(state.rows, new Map()),
+    fromRows(state.rows, state.helped, new Map()),
     state.turns.filter((turn) => turn.sessionId === state.current),
     state.asides.filter((aside) => aside.sessionId === (state.current ?? ""))
   )

@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { behind } from "../../../../src/layers/web/page/state.js"
 import { fromRows } from "../../../../src/layers/web/page/blocks.js"
-import type { Event } from "../../../../src/layers/web/page/gateway.js"
+import type { Helped } from "../../../../src/layers/web/page/helped.js"
+import type { Event, Health } from "../../../../src/layers/web/page/gateway.js"
+import type { Action } from "../../../../src/layers/web/page/reduce.js"
 import { after, blocks, happened, open, page, shown } from "./reading.js"
 import { began, key, row, session } from "./script.js"
 
@@ -87,6 +89,56 @@ describe("a turn", () => {
     const running = after(open, happened(start(), toolStarts("1")))
     assert.deepStrictEqual(shown(running), ["tool: ls running "])
     assert.deepStrictEqual(shown(after(running, happened(toolEnds("1")))), ["tool: ls ok a file"])
+  })
+
+  it("shows helpers of an earlier turn under the call that they began with, and each once while it runs", () => {
+    const past = (id: string, parentTurnId: string, status: "completed" | null): Helped => ({
+      helper: {
+        id,
+        goal: `goal of ${id}`,
+        turnId: `turn of ${id}`,
+        sessionId: `session of ${id}`,
+        parentTurnId,
+        callId: "1",
+        background: false,
+        startedAt: "2026-11-29T10:00:00.000Z",
+        status
+      },
+      rows: [row(1, { text: `words of ${id}`, toolCalls: id === "h1" ? [call] : [], turnId: `turn of ${id}` })]
+    })
+    const call = { id: "1", name: "delegate_task", arguments: "{}", preview: "both" }
+    const rows = [
+      row(1, { role: "user", text: "hi", turnId: "t" }),
+      row(2, { toolCalls: [call], turnId: "t" }),
+      row(3, { role: "tool", callId: "1", text: "back", disposition: "ok", turnId: "t" }),
+      row(4, { text: "bye", turnId: "t" })
+    ]
+    const helped = [past("h1", "t", "completed"), past("h2", "turn of h1", "completed"), past("h3", "u", "completed")]
+    assert.deepStrictEqual(shown(after(open, page("a", rows), { type: "helped", id: "a", helped })), [
+      "user: hi",
+      "tool: both ok back",
+      "helper: goal of h1 completed",
+      "  words: words of h1",
+      "  tool: both stopped ",
+      "  helper: goal of h2 completed",
+      "    words: words of h2",
+      "words: bye"
+    ])
+
+    const running = after(
+      open,
+      page("a", rows.slice(0, 2)),
+      { type: "running", running: [{ turnId: "t", sessionKey: key("a"), startedAt: began }], known: [] },
+      happened({
+        _tag: "delegate.started",
+        ...place("t"),
+        delegationId: "h1",
+        childTurnId: "turn of h1",
+        goal: "seen"
+      }),
+      { type: "helped", id: "a", helped: [past("h1", "t", null)] }
+    )
+    assert.deepStrictEqual(shown(running), ["user: hi", "tool: both running ", "helper: seen working"])
   })
 
   it("shows what helpers do under them, and what helpers of helpers do under those", () => {
@@ -192,7 +244,7 @@ describe("a turn", () => {
       row(2, {
         text: "let me ",
         turnId: "t",
-        toolCalls: [{ id: "1", name: "terminal", arguments: '{"command":"ls"}' }]
+        toolCalls: [{ id: "1", name: "terminal", arguments: '{"mode":"plain","command":"ls"}', preview: "ls" }]
       }),
       row(3, { role: "tool", callId: "1", tool: "terminal", text: "a file", disposition: "ok", turnId: "t" }),
       row(4, { text: "bye", turnId: "t" })
@@ -301,12 +353,59 @@ describe("a message", () => {
     const refused = after(
       open,
       { type: "said", id: "m1", text: "hi" },
-      { type: "sending", id: "m1", state: "refused", problem: "too many" }
+      { type: "sending", id: "m1", state: "refused", refusal: { code: "busy.full", text: "too many" } }
     )
     assert.deepStrictEqual(shown(after(refused, { type: "sending", id: "m1", state: "sending" })), ["sending: hi"])
     const command = after(open, { type: "said", id: "m1", text: "/help" }, happened(end("Help.", "command", "event")))
     const late = after(command, { type: "sending", id: "m1", state: "sent" })
     assert.deepStrictEqual(shown(late), ["command: /help", "notice: Help."])
+  })
+})
+
+describe("a restart of the gateway", () => {
+  const refused = notice("drain.refused", "not taken")
+  const health = (status: Health["status"]): Action => ({
+    type: "health",
+    health: {
+      status,
+      version: "1",
+      uptime: 1,
+      pid: 1,
+      memory: { rss: 1, heapUsed: 1, external: 1 },
+      work: { api: 0, cron: 0, delegates: 0, processes: 0, turns: 0 },
+      model: { provider: "scripted", name: "script", trouble: null },
+      database: null,
+      platforms: [],
+      timezone: "UTC",
+      workingDirectory: null,
+      conversations: []
+    }
+  })
+  const said: Action = { type: "said", id: "m1", text: "hi" }
+  const refusal: Action = {
+    type: "sending",
+    id: "m1",
+    state: "refused",
+    refusal: { code: "drain.refused", text: "not taken" }
+  }
+
+  it("is told of once: a message that was not taken says so itself, before or after its notice", () => {
+    assert.deepStrictEqual(shown(after(open, said, happened(refused), refusal)), ["refused: hi"])
+    assert.deepStrictEqual(shown(after(open, said, refusal, happened(refused))), ["refused: hi"])
+    assert.deepStrictEqual(shown(after(open, happened(refused))), ["notice: not taken"])
+  })
+
+  it("is of no interest when the gateway is back, and what was refused waits to be sent again", () => {
+    const going = after(
+      open,
+      happened(notice("restart.going", "going"), notice("home.missing", "no home")),
+      said,
+      refusal
+    )
+    assert.strictEqual(shown(after(going, health("draining"))).length, 3)
+    const back = after(going, health("ok"))
+    assert.deepStrictEqual(shown(back), ["notice: no home", "refused: hi"])
+    assert.isTrue(back.asides.every((aside) => aside.kind === "notice" || aside.refusal === null))
   })
 })
 
@@ -422,8 +521,8 @@ describe("a conversation", () => {
 
   it("leaves the same blocks where nothing changed, so that they are not drawn again", () => {
     const rows = [row(1, { role: "user", text: "hi", turnId: "t" }), row(2, { text: "hello", turnId: "t" })]
-    const before = fromRows(rows, new Map())
-    const more = fromRows([...rows, row(3, { role: "user", text: "and", turnId: "u" })], before)
+    const before = fromRows(rows, [], new Map())
+    const more = fromRows([...rows, row(3, { role: "user", text: "and", turnId: "u" })], [], before)
     assert.strictEqual(more.get("t"), before.get("t"))
   })
 })
