@@ -55,6 +55,7 @@ const health = Layer.unwrapEffect(
       version,
       timezone: settings.timezone,
       workingDirectory: settings.terminal.workingDirectory,
+      command: settings.command,
       database: Effect.map(database.wrong, (error) => error?.message ?? null),
       model: Health.modelOf(route),
       jobs: Effect.catchAll(jobs.summary, (error) =>

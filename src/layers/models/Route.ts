@@ -364,8 +364,9 @@ const over = (
         Effect.flatMap(
           Backend.seatsOf(backend),
           Effect.forEach(({ seat, ...one }) =>
-            Effect.tap(Backend.make({ ...one, limits, deadlines, timezone: settings.timezone }), (service) =>
-              Effect.sync(() => void seats.set(service, seat))
+            Effect.tap(
+              Backend.make({ ...one, limits, deadlines, timezone: settings.timezone, command: settings.command }),
+              (service) => Effect.sync(() => void seats.set(service, seat))
             )
           )
         )

@@ -27,6 +27,7 @@ import * as ProviderDefaults from "../../services/operation/ProviderDefaults.js"
 import * as ConfigText from "./ConfigText.js"
 import * as DotEnv from "./DotEnv.js"
 import * as ModelKeys from "./ModelKeys.js"
+import * as OwnCommand from "./OwnCommand.js"
 import * as OutsideSettings from "./OutsideSettings.js"
 import * as PlainFile from "./PlainFile.js"
 
@@ -75,6 +76,7 @@ const settingsOf = (home: typeof Home.Service, read: ConfigText.Read, environmen
   const listener = ModelKeys.secret(environment, ["OPENAI_API_KEY"])
   return {
     home: home.directory,
+    command: OwnCommand.of(home.directory, environment),
     timezone: value(keys.timezone) ?? new Intl.DateTimeFormat().resolvedOptions().timeZone,
     profile: "default",
     model: backend(

@@ -7,6 +7,7 @@ import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import { Conversations } from "../../services/conversation/Conversations.js"
 import { Drain, type WorkItem, type WorkKind } from "../../services/operation/Drain.js"
 import { Health, type ModelStatus, type PlatformStatus, type WorkCounts } from "../../services/operation/Health.js"
+import type { OwnCommand } from "../../services/operation/OwnCommand.js"
 
 /** What only the program knows about itself. */
 export interface Facts {
@@ -18,6 +19,7 @@ export interface Facts {
   readonly database: Effect.Effect<string | null>
   readonly timezone: string
   readonly workingDirectory: string | null
+  readonly command: OwnCommand
 }
 
 /** How a model is, as the fact that the program gives. */
@@ -87,6 +89,7 @@ const make = (facts: Facts) =>
           platforms: yield* platforms,
           timezone: facts.timezone,
           workingDirectory: facts.workingDirectory,
+          command: facts.command,
           conversations: yield* conversations.views
         }
       }),

@@ -1,5 +1,6 @@
 import { Context, type Effect, Schema } from "effect"
 import { Instant } from "./Instant.js"
+import { OwnCommand } from "./OwnCommand.js"
 
 /** How the gateway is, in a word: while it is `starting` every request but `/health` waits, `draining` refuses new work. */
 export const HealthState = Schema.Literal("starting", "ok", "draining")
@@ -72,6 +73,7 @@ export const HealthDetail = Schema.Struct({
   /** The person's time zone, and where the agent works. */
   timezone: Schema.String,
   workingDirectory: Schema.NullOr(Schema.String),
+  command: OwnCommand,
   conversations: Schema.Array(
     Schema.Struct({
       sessionKey: Schema.String,

@@ -396,6 +396,7 @@ export const backstage = (changes: Partial<SettingsShape["apiServer"]> = {}) =>
       database: Effect.succeed(null),
       timezone: "UTC",
       workingDirectory: null,
+      command: { program: "hermes", options: "" },
       version: "1.2.3",
       jobs: Effect.succeed({ scheduled: 0, next: null }),
       paused: Effect.succeed(false),

@@ -30,6 +30,7 @@ const health = HealthLayer.layer({
   database: Effect.succeed(null),
   timezone: "UTC",
   workingDirectory: null,
+  command: { program: "hermes", options: "" },
   version: "9.9.9",
   jobs: Effect.succeed({ scheduled: 3, next: 60_000 }),
   paused: Effect.succeed(true),
