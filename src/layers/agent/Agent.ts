@@ -19,10 +19,12 @@ import {
   type ModelPart,
   type ModelRequest,
   ModelRoute,
+  type ModelWait,
   ofTurn
 } from "../../services/agent/ModelRoute.js"
 import { GivenRoute } from "../../services/agent/ModelRoutes.js"
 import { verdict } from "../../services/agent/ModelEvidence.js"
+import * as ModelProblem from "../../services/agent/ModelProblem.js"
 import { Prompt } from "../../services/agent/Prompt.js"
 import { ToolCallStore } from "../../services/agent/ToolCallStore.js"
 import { Toolbox, type ToolResult } from "../../services/agent/Toolbox.js"
@@ -194,11 +196,24 @@ const make = Effect.gen(function* () {
         remember(ids, messages, at)
       })
 
+    const waits = (wait: ModelWait): Effect.Effect<void> =>
+      Effect.flatMap(Effect.zipRight(begins, Clock.currentTimeMillis), (at) =>
+        activity.publish({
+          _tag: "model.waiting",
+          at,
+          ...place,
+          ...wait.backend,
+          trouble: ModelProblem.inBrief(wait.error),
+          waitMillis: wait.millis
+        })
+      ).pipe(Effect.zipRight(task.waits?.(wait) ?? Effect.void))
+
     const request = (extra: ReadonlyArray<Message>, withTools: boolean): ModelRequest => ({
       systemPrompt,
       messages: History.forModel([...read, ...extra]),
       tools: withTools ? tools : [],
       sessionKey: place.sessionKey,
+      waits,
       ...(task.begins === undefined ? {} : { begins }),
       ...(task.effort === undefined ? {} : { effort: task.effort })
     })

@@ -3,7 +3,7 @@ import type { CurrentTurn } from "../../fibers/Turn.js"
 import type { Session } from "../session/Session.js"
 import type { Step } from "../state/Database.js"
 import type { StateError } from "../state/StateError.js"
-import type { ModelError, ModelRoute, ReasoningEffort } from "./ModelRoute.js"
+import type { ModelError, ModelRoute, ModelWait, ReasoningEffort } from "./ModelRoute.js"
 import type { TokenUsage } from "./TokenUsage.js"
 
 /** Rows that could not be stored: the turn stopped before its next side effect (state-agent.md 3.4). */
@@ -49,6 +49,8 @@ export interface AgentTask {
   readonly speech: Speech
   /** Run before anything comes of the turn, and maybe again: what it is to answer is on the disk then. What is read for it is read before. */
   readonly begins?: Effect.Effect<void>
+  /** Told before each wait for a model that failed and is asked again. */
+  readonly waits?: (wait: ModelWait) => Effect.Effect<void>
   /** The place of the turn's first row in its transcript; absent where it is not known. */
   readonly since?: number
   readonly maxTurns: number

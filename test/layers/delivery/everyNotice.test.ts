@@ -65,7 +65,7 @@ const withFallback = Layer.effectContext(
 
 /** What needs another model, an end in order or the test clock (`LongTurn.test.ts`) has a test of its own. */
 const others: { readonly [about: string]: ReadonlyArray<Notice.Code> } = {
-  "a long turn": ["run.heartbeat", "run.stalled", "run.inactive.warning", "run.inactive.killed"],
+  "a long turn": ["run.heartbeat", "run.stalled", "run.waiting", "run.inactive.warning", "run.inactive.killed"],
   "another model": ["reply.fallback"],
   "a restart": ["restart.going", "restart.back"]
 }
