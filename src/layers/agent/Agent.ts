@@ -271,10 +271,17 @@ const make = Effect.gen(function* () {
         )
       })
 
-    const segment = Effect.zipRight(
-      Effect.flatMap(Clock.currentTimeMillis, (at) => activity.publish({ _tag: "text.segment", at, ...place })),
-      task.speech.segment
-    )
+    const ended = (how: { readonly again?: true }) =>
+      Effect.zipRight(
+        Effect.flatMap(Clock.currentTimeMillis, (at) =>
+          activity.publish({ _tag: "text.segment", at, ...place, ...how })
+        ),
+        task.speech.segment
+      )
+    /** What was said before tools. */
+    const segment = ended({})
+    /** What was said of an answer that is asked for again. */
+    const segmentAgain = ended({ again: true })
 
     const storeResult = (result: ToolResult, last: boolean) =>
       Effect.gen(function* () {
@@ -364,14 +371,14 @@ const make = Effect.gen(function* () {
         const { retry, triesBeforeFallback } = verdict(error.reason)
         if (brokeOff && retry && brokenAnswers++ < maxBrokenAnswers) {
           yield* Effect.logWarning("an answer broke off in the middle and is asked for again", error)
-          yield* segment
+          yield* segmentAgain
           continue
         }
         if (brokeOff && triesBeforeFallback !== null && !passed && (yield* model.pass)) {
           passed = true
           brokenAnswers = 0
           yield* Effect.logWarning("an answer broke off in the middle and the next backend is asked", error)
-          yield* segment
+          yield* segmentAgain
           continue
         }
         if (!overflows.has(error.reason) || !(yield* compact("overflow"))) return yield* Effect.fail(error)
@@ -396,7 +403,7 @@ const make = Effect.gen(function* () {
       const states = spoken.toolCalls.map(History.argumentsState)
       if (states.includes("cut")) return end(spoken.text, "truncated")
       if (states.includes("malformed") && malformedAnswers++ < maxMalformedRetries) {
-        yield* segment
+        yield* segmentAgain
         continue
       }
 

@@ -158,7 +158,10 @@ export const Completions = HttpApiGroup.make("completions")
           "The last message is the question. Without `X-Hermes-Session-Id` the request stands alone: earlier messages " +
             "are its context, and nobody can be asked for an approval. With it the session's own history goes on. " +
             "`model`, `tools`, `max_tokens`, `temperature` and the like are ignored: the agent has its own. " +
-            "`stream: true` answers with `ChatCompletionChunk`s and a final `[DONE]`.",
+            "`stream: true` answers with `ChatCompletionChunk`s and a final `[DONE]`. " +
+            "What was sent is not taken back: an answer that broke off on its way and is made again follows the line " +
+            "`[The answer broke off; again from its beginning:]`, one whose beginning turned out to be the model's " +
+            "thoughts `[That was thought; the answer:]`. Without `stream` the answer is the last one alone.",
           "ChatCompletionChunk"
         )
       )

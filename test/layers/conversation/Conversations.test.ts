@@ -623,9 +623,11 @@ describe("a conversation", () => {
       yield* eventStates("answered")
       const shown = yield* (yield* only).sent.all
       expect(shown[0]?.text).toContain("A greeting")
+      const parts = yield* (yield* Activity).watch(({ _tag }) => _tag === "text.segment")
       expect(shown.at(-1)).toMatchObject({ kind: "edit", text: "Hello." })
       expect(yield* rows("SELECT text FROM messages WHERE role = 'assistant'")).toEqual([{ text: "Hello." }])
     }).pipe(
+      expect(yield* parts.take).toMatchObject([{ again: true }])
       Effect.provide(
         Testing.gateway({
           model: [
