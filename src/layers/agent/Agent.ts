@@ -264,8 +264,11 @@ const make = Effect.gen(function* () {
           ),
           Effect.map(() => {
             count(spoken)
-            if (spoken.backend !== null && !sameBackend(spoken.backend, route.primary))
-              spokenBy = `${spoken.backend.provider}/${spoken.backend.model}`
+            // The answer is the last text: who only called tools on the way to it did not give it.
+            if (spoken.backend !== null && !isBlank(spoken.text))
+              spokenBy = sameBackend(spoken.backend, route.primary)
+                ? null
+                : `${spoken.backend.provider}/${spoken.backend.model}`
             return Spoken.uniqueCalls(spoken, rows, turn.id)
           })
         )

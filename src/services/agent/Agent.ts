@@ -76,7 +76,7 @@ export interface AgentAnswer {
   readonly modelCalls: number
   /** Did any tool act? Decides between "not processed" and "may be partly done" (gateway.md 3.6). */
   readonly acted: boolean
-  /** Said once per turn when another backend than the configured one spoke. */
+  /** The backend that the answer is of, where that is another than the configured one. */
   readonly spokenBy: string | null
   /** Belongs into the transaction that stores the answer: the pinned prompt and what this turn used. */
   readonly bookkeeping: Step<void>
