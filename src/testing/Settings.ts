@@ -61,7 +61,7 @@ export const defaults = (home: string): SettingsShape => ({
     deny: [],
     allowlist: []
   },
-  terminal: { timeoutSeconds: 180, envPassthrough: [], workingDirectory: home },
+  terminal: { timeoutSeconds: 180, envPassthrough: [], envKept: {}, workingDirectory: home },
   conversation: {
     busyMode: "interrupt",
     busyAckEnabled: true,

@@ -1,6 +1,6 @@
 /** `config.yaml` and `.env` of the home, with the environment over both (contract §3). */
 import { FileSystem, Path } from "@effect/platform"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
 import { parse } from "yaml"
 import { AmbientEnvironment, type Environment } from "../../fibers/AmbientEnvironment.js"
 import {
@@ -33,7 +33,12 @@ import * as PlainFile from "./PlainFile.js"
 
 const megabyte = 1024 * 1024
 
-const settingsOf = (home: typeof Home.Service, read: ConfigText.Read, environment: Environment): SettingsShape => {
+const settingsOf = (
+  home: typeof Home.Service,
+  read: ConfigText.Read,
+  environment: Environment,
+  dotEnv: Environment
+): SettingsShape => {
   // The map holds one entry for each key of the table, decoded by that key's own schema.
   const value = <A>(key: ConfigKey<A>): A =>
     (read.values.get(key.path) as Configured<A> | undefined)?.value ?? key.fallback
@@ -167,6 +172,12 @@ const settingsOf = (home: typeof Home.Service, read: ConfigText.Read, environmen
     terminal: {
       timeoutSeconds: value(keys.terminalTimeout),
       envPassthrough: value(keys.passthrough),
+      envKept: Object.fromEntries(
+        value(keys.passthrough).flatMap((name) => {
+          const kept = dotEnv[name] ?? ""
+          return kept === "" ? [] : [[name, Redacted.make(kept)] as const]
+        })
+      ),
       workingDirectory: value(keys.terminalDirectory) ?? home.workspace
     },
     conversation: {
@@ -351,7 +362,7 @@ const make = Effect.gen(function* () {
       })
   })
 
-  return Context.make(Config, config).pipe(Context.add(Settings, settingsOf(home, read, environment)))
+  return Context.make(Config, config).pipe(Context.add(Settings, settingsOf(home, read, environment, dotEnv)))
 })
 
 /** Gives `Settings`, decoded, and `Config`, to look at and change. Fails only when the file cannot be read or is no YAML. */

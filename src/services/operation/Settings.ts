@@ -160,6 +160,8 @@ export interface SettingsShape {
   readonly terminal: {
     readonly timeoutSeconds: number
     readonly envPassthrough: ReadonlyArray<string>
+    /** Of those names, what the home's `.env` holds. */
+    readonly envKept: { readonly [name: string]: Redacted.Redacted }
     readonly workingDirectory: string | null
   }
   readonly conversation: {
