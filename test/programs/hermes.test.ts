@@ -70,6 +70,8 @@ describe("the command", () => {
     [["status", "more"], "more"],
     [["send", "hello"], "--to"],
     [["send", "--to", "web"], "say what"],
+    [["send", "web", "hi", "there"], "hermes send --to web 'hi there'"],
+    [["send", "--to", "web", "hi", "there"], "in quotes: 'hi there'"],
     [["send", "--to", " ", "hello"], "say where to"],
     [["explain", ""], "ID is empty"],
     [["approvals", "judge", " "], "COMMAND is empty"],

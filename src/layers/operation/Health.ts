@@ -14,6 +14,8 @@ export interface Facts {
   readonly version: string
   readonly jobs: Effect.Effect<{ readonly scheduled: number; readonly next: number | null }>
   readonly paused: Effect.Effect<boolean>
+  /** How many approvals wait for an answer. */
+  readonly questions: Effect.Effect<number>
   readonly model: Effect.Effect<ModelStatus>
   /** What is wrong with the database. */
   readonly database: Effect.Effect<string | null>
@@ -105,6 +107,7 @@ const make = (facts: Facts) =>
           work: yield* work,
           model: yield* facts.model,
           platforms: yield* platforms,
+          questions: yield* facts.questions,
           jobs: yield* facts.jobs,
           paused: yield* facts.paused
         }

@@ -45,6 +45,8 @@ export const GatewayStatus = Schema.Struct({
   /** Null where no gateway runs. */
   model: Schema.NullOr(ModelStatus),
   platforms: Schema.Array(PlatformStatus),
+  /** Approvals that wait for a person's answer. */
+  questions: Schema.optionalWith(Schema.Int, { default: () => 0 }),
   jobs: Schema.Struct({ scheduled: Schema.Int, next: Schema.NullOr(Instant) }),
   paused: Schema.Boolean
 }).annotations({ identifier: "GatewayStatus" })
