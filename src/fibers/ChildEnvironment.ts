@@ -2,17 +2,19 @@
  * The one bridge from a turn to the environment of a child process (gateway.md 1.5): which facts a child is told, what
  * it inherits and which secrets it never sees. There is no way back from an environment to a turn.
  */
-import { Effect, FiberRef } from "effect"
+import { Effect, FiberRef, Redacted } from "effect"
 import { AmbientEnvironment, type Environment } from "./AmbientEnvironment.js"
 import * as facts from "./internal/facts.js"
 import { registered, unexportedNames } from "./internal/registered.js"
-import { isNeverPassed, isPythonEnvironment, isSecret, kanbanWorkerNames } from "./internal/secrets.js"
+import { isGatewaysOwn, isNeverPassed, isPythonEnvironment, isSecret, kanbanWorkerNames } from "./internal/secrets.js"
 
 export interface Options {
   /** The agent home that the child sees as `HERMES_HOME`. */
   readonly home: string
   /** Names that the owner lets through although they look like secrets (`terminal.env_passthrough`); some never pass even so. */
   readonly passthrough?: ReadonlyArray<string>
+  /** What the owner keeps in the home's `.env` and lets through: for names that this process was not given. Nothing of the gateway's own passes. */
+  readonly kept?: { readonly [name: string]: Redacted.Redacted }
   /** Values over the inherited ones. They displace none of the turn's facts, nor the home, and never carry what never passes. */
   readonly overrides?: Environment
 }
@@ -42,6 +44,9 @@ export const make = (options: Options): Effect.Effect<Environment, never, Ambien
     const marker = yield* FiberRef.get(facts.markerRef)
     const turn = yield* FiberRef.get(facts.turnRef)
     const environment = inherited(ambient, new Set(options.passthrough ?? []))
+    for (const [name, value] of Object.entries(options.kept ?? {})) {
+      if (!isGatewaysOwn(name) && !isPythonEnvironment(name)) environment[name] ??= Redacted.value(value)
+    }
     for (const [name, value] of Object.entries(options.overrides ?? {})) {
       if (!isNeverPassed(name)) environment[name] = value
     }

@@ -22,6 +22,7 @@ import * as SearchIndex from "../layers/sqlite/SearchIndex.js"
 import * as TelegramAdapter from "../layers/telegram/TelegramAdapter.js"
 import * as WebAdapter from "../layers/web/Adapter.js"
 import { ModelRoute } from "../services/agent/ModelRoute.js"
+import { Approvals } from "../services/approval/Approval.js"
 import { Home } from "../services/operation/Home.js"
 import { Pause } from "../services/operation/Pause.js"
 import { Jobs } from "../services/schedule/Jobs.js"
@@ -50,18 +51,27 @@ export const layer = Layer.mergeAll(
 )
 
 const health = Layer.unwrapEffect(
-  Effect.map(Effect.all([Jobs, ModelRoute, Database, Pause, Settings]), ([jobs, route, database, pause, settings]) =>
-    Health.layer({
-      version,
-      timezone: settings.timezone,
-      workingDirectory: settings.terminal.workingDirectory,
-      database: Effect.map(database.wrong, (error) => error?.message ?? null),
-      model: Health.modelOf(route),
-      jobs: Effect.catchAll(jobs.summary, (error) =>
-        Effect.as(Effect.logWarning("the jobs could not be counted", error), { scheduled: 0, next: null })
-      ),
-      paused: Effect.map(pause.current, (paused) => paused !== null)
-    })
+  Effect.map(
+    Effect.all([Approvals, Jobs, ModelRoute, Database, Pause, Settings]),
+    ([approvals, jobs, route, database, pause, settings]) =>
+      Health.layer({
+        version,
+        timezone: settings.timezone,
+        workingDirectory: settings.terminal.workingDirectory,
+        command: settings.command,
+        database: Effect.map(database.wrong, (error) => error?.message ?? null),
+        model: Health.modelOf(route),
+        jobs: Effect.catchAll(jobs.summary, (error) =>
+          Effect.as(Effect.logWarning("the jobs could not be counted", error), { scheduled: 0, next: null })
+        ),
+        questions: approvals.open(null).pipe(
+          Effect.map((open) => open.length),
+          Effect.catchAll((error) =>
+            Effect.as(Effect.logWarning("the questions that wait could not be counted", error), 0)
+          )
+        ),
+        paused: Effect.map(pause.current, (paused) => paused !== null)
+      })
   )
 )
 

@@ -3,8 +3,8 @@ import { Console, Effect, Redacted } from "effect"
 import path from "node:path"
 import process from "node:process"
 import * as Backend from "../layers/models/Backend.js"
+import * as OwnCommand from "../services/operation/OwnCommand.js"
 import { version } from "../services/operation/Version.js"
-import { homeNamed } from "./commands/invocation.js"
 import type { Options } from "./frontDoor.js"
 import type { Started } from "./launch.js"
 
@@ -17,20 +17,17 @@ export interface Greeting {
   readonly notes: ReadonlyArray<string>
 }
 
-/** How the command is called elsewhere. Who started npm has it under npx, in that folder: anywhere else npx fetches another package of the name. */
-const calling = ({ home }: Started, environment: Environment) => {
-  const named = homeNamed(home.directory, environment)
-  return environment["npm_lifecycle_event"] === undefined
-    ? { where: "In a second terminal", command: (words: string) => `hermes ${words}${named}` }
-    : { where: "In a second terminal, in this folder", command: (words: string) => `npx hermes ${words}${named}` }
-}
+const calling = ({ settings: { command } }: Started) => ({
+  where: command.program === "hermes" ? "In a second terminal" : "In a second terminal, in this folder",
+  command: (words: string) => OwnCommand.typed(command, words)
+})
 
-const modelNotes = (started: Started, environment: Environment): ReadonlyArray<string> => {
+const modelNotes = (started: Started): ReadonlyArray<string> => {
   const { home, settings } = started
   const lacking = Backend.missing(settings.model)
   if (lacking !== null) return [`warning: no model is set up, so every message is answered with that alone. ${lacking}`]
   if (settings.model.provider !== "offline" || !home.fresh) return []
-  const { command, where } = calling(started, environment)
+  const { command, where } = calling(started)
   return [
     `The built-in offline assistant answers until you name a model. ${where}`,
     `  ${command("setup")}`,
@@ -38,10 +35,10 @@ const modelNotes = (started: Started, environment: Environment): ReadonlyArray<s
   ]
 }
 
-const telegramNotes = (started: Started, environment: Environment): ReadonlyArray<string> => {
+const telegramNotes = (started: Started): ReadonlyArray<string> => {
   const { home, settings } = started
   if (!home.fresh || !settings.telegram.enabled || settings.telegram.token === null) return []
-  const approve = calling(started, environment).command("pairing approve telegram CODE")
+  const approve = calling(started).command("pairing approve telegram CODE")
   return [`Telegram: write to your bot. It answers with a code; \`${approve}\` lets you in.`]
 }
 
@@ -62,8 +59,8 @@ export const of = (
     notes: [
       ...(at.terminal ? [] : [keyNote(started, at.environment)]),
       ...(home.fresh ? [`This is a new home: ${home.directory}`] : []),
-      ...modelNotes(started, at.environment),
-      ...telegramNotes(started, at.environment),
+      ...modelNotes(started),
+      ...telegramNotes(started),
       ...(home.fresh ? ["config.yaml there shows every other setting."] : [])
     ]
   }

@@ -16,7 +16,8 @@ import { commands } from "./commands.js"
 import * as Help from "./commands/help.js"
 import * as Misuse from "./commands/misuse.js"
 import { plain, say, uncoloured } from "./commands/output.js"
-import { globalsOf, homeOf, Invocation } from "./commands/invocation.js"
+import { homeOf } from "../layers/node/OwnCommand.js"
+import { globalsOf, Invocation } from "./commands/invocation.js"
 
 type Name = keyof typeof commands
 type Loaded = Awaited<ReturnType<(typeof commands)[Name]>>

@@ -12,6 +12,7 @@ export type Changes = {
 /** The defaults of a gateway whose home is `home`, with everybody allowed. */
 export const defaults = (home: string): SettingsShape => ({
   home,
+  command: { program: "hermes", options: "" },
   timezone: "UTC",
   profile: "default",
   model: { provider: "scripted", model: "script", baseUrl: null, apiKey: null, contextWindow: 200_000 },
@@ -60,7 +61,7 @@ export const defaults = (home: string): SettingsShape => ({
     deny: [],
     allowlist: []
   },
-  terminal: { timeoutSeconds: 180, envPassthrough: [], workingDirectory: home },
+  terminal: { timeoutSeconds: 180, envPassthrough: [], envKept: {}, workingDirectory: home },
   conversation: {
     busyMode: "interrupt",
     busyAckEnabled: true,

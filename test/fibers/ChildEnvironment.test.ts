@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Effect, Redacted, Schema } from "effect"
 import * as AmbientEnvironment from "../../src/fibers/AmbientEnvironment.js"
 import * as ChildEnvironment from "../../src/fibers/ChildEnvironment.js"
 import * as CronMarker from "../../src/fibers/CronMarker.js"
@@ -283,6 +283,35 @@ describe("ChildEnvironment, what a child inherits", () => {
       assert.property(one, "GITHUB_TOKEN")
       assert.notProperty(one, "GH_TOKEN")
     })
+  )
+
+  it.effect(
+    "what the owner keeps in the home passes where the process has none, and nothing of the gateway's own",
+    () =>
+      Effect.gen(function* () {
+        const own = [
+          "API_SERVER_KEY",
+          "ANTHROPIC_API_KEY",
+          "OPENAI_API_KEY_2",
+          "ANTHROPIC_AUTH_TOKEN",
+          "HERMES_MODEL_BASE_URL",
+          "HERMES_SESSION_CHAT_ID",
+          "TELEGRAM_BOT_TOKEN",
+          "GATEWAY_RELAY_TOKEN",
+          ...shadowing
+        ]
+        const names = [...own, "GITHUB_TOKEN", "DEPLOY_TOKEN"]
+        const environment = yield* inherits(
+          { DEPLOY_TOKEN: "of the process" },
+          {
+            passthrough: names,
+            kept: Object.fromEntries(names.map((name) => [name, Redacted.make(`of .env: ${name}`)]))
+          }
+        )
+        assert.strictEqual(environment["GITHUB_TOKEN"], "of .env: GITHUB_TOKEN")
+        assert.strictEqual(environment["DEPLOY_TOKEN"], "of the process")
+        for (const name of own) assert.notInclude(environment[name] ?? "", ".env")
+      })
   )
 
   it.effect("_HERMES_FORCE_X becomes X, is not passed on itself, and forces nothing that never passes", () =>

@@ -70,6 +70,8 @@ describe("the command", () => {
     [["status", "more"], "more"],
     [["send", "hello"], "--to"],
     [["send", "--to", "web"], "say what"],
+    [["send", "web", "hi", "there"], "hermes send --to web 'hi there'"],
+    [["send", "--to", "web", "hi", "there"], "in quotes: 'hi there'"],
     [["send", "--to", " ", "hello"], "say where to"],
     [["explain", ""], "ID is empty"],
     [["approvals", "judge", " "], "COMMAND is empty"],
@@ -382,6 +384,27 @@ describe("looking things up", () => {
 })
 
 describe("settings", () => {
+  test("are shown without the secrets that somebody wrote among them", async () => {
+    const directory = withConfig(
+      "config",
+      [
+        "model: {provider: openai-compatible, name: one, base_url: 'https://ada:hush-hush@models.example/v1'}",
+        "mcp_servers: {far: {url: 'https://mcp.example', headers: {X-Team: hush-hush}}, near: {command: x, env: {A: hush-hush}}}"
+      ].join("\n")
+    )
+    for (const words of [
+      ["model"],
+      ["model", "--json"],
+      ["config", "show"],
+      ["config", "get", "mcp_servers", "--json"]
+    ]) {
+      const { code, stdout } = await run([...words, "--home", directory])
+      expect(code).toBe(0)
+      expect(stdout).toContain("[redacted]")
+      expect(stdout).not.toContain("hush-hush")
+    }
+  })
+
   test("are shown, read, changed with the file's comments kept, and checked", async () => {
     const directory = withConfig("config", "# mine\nmodel:\n  name: one # first\n")
     const config = (...args: ReadonlyArray<string>) => run(["config", ...args, "--home", directory])

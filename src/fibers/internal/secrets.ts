@@ -105,6 +105,19 @@ const neverPassed = [
 /** Not even by opt-in: auxiliary models, relay credentials, and the key to this gateway's own API (decision 29). */
 export const isNeverPassed = (name: string): boolean => neverPassed.some((pattern) => pattern.test(name))
 
+const modelLogins = new Set(["AWS_BEARER_TOKEN_BEDROCK", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"])
+
+/**
+ * What the gateway itself works with: its models, its platforms, its own settings. From the home's `.env`, where these are
+ * kept for the gateway alone, none is handed on.
+ */
+export const isGatewaysOwn = (name: string): boolean =>
+  isNeverPassed(name) ||
+  providerName.test(name) ||
+  modelLogins.has(name) ||
+  messagingName.test(name) ||
+  /^(HERMES|API_SERVER|GATEWAY)_/.test(name)
+
 /** The gateway's own Python environment would shadow the project's. */
 export const isPythonEnvironment = (name: string): boolean =>
   name === "VIRTUAL_ENV" || name === "CONDA_PREFIX" || name === "PYTHONHOME"

@@ -19,10 +19,12 @@ import {
   type ModelPart,
   type ModelRequest,
   ModelRoute,
+  type ModelWait,
   ofTurn
 } from "../../services/agent/ModelRoute.js"
 import { GivenRoute } from "../../services/agent/ModelRoutes.js"
 import { verdict } from "../../services/agent/ModelEvidence.js"
+import * as ModelProblem from "../../services/agent/ModelProblem.js"
 import { Prompt } from "../../services/agent/Prompt.js"
 import { ToolCallStore } from "../../services/agent/ToolCallStore.js"
 import { Toolbox, type ToolResult } from "../../services/agent/Toolbox.js"
@@ -194,11 +196,24 @@ const make = Effect.gen(function* () {
         remember(ids, messages, at)
       })
 
+    const waits = (wait: ModelWait): Effect.Effect<void> =>
+      Effect.flatMap(Effect.zipRight(begins, Clock.currentTimeMillis), (at) =>
+        activity.publish({
+          _tag: "model.waiting",
+          at,
+          ...place,
+          ...wait.backend,
+          trouble: ModelProblem.inBrief(wait.error),
+          waitMillis: wait.millis
+        })
+      ).pipe(Effect.zipRight(task.waits?.(wait) ?? Effect.void))
+
     const request = (extra: ReadonlyArray<Message>, withTools: boolean): ModelRequest => ({
       systemPrompt,
       messages: History.forModel([...read, ...extra]),
       tools: withTools ? tools : [],
       sessionKey: place.sessionKey,
+      waits,
       ...(task.begins === undefined ? {} : { begins }),
       ...(task.effort === undefined ? {} : { effort: task.effort })
     })
@@ -249,17 +264,27 @@ const make = Effect.gen(function* () {
           ),
           Effect.map(() => {
             count(spoken)
-            if (spoken.backend !== null && !sameBackend(spoken.backend, route.primary))
-              spokenBy = `${spoken.backend.provider}/${spoken.backend.model}`
+            // The answer is the last text: who only called tools on the way to it did not give it.
+            if (spoken.backend !== null && !isBlank(spoken.text))
+              spokenBy = sameBackend(spoken.backend, route.primary)
+                ? null
+                : `${spoken.backend.provider}/${spoken.backend.model}`
             return Spoken.uniqueCalls(spoken, rows, turn.id)
           })
         )
       })
 
-    const segment = Effect.zipRight(
-      Effect.flatMap(Clock.currentTimeMillis, (at) => activity.publish({ _tag: "text.segment", at, ...place })),
-      task.speech.segment
-    )
+    const ended = (how: { readonly again?: true }) =>
+      Effect.zipRight(
+        Effect.flatMap(Clock.currentTimeMillis, (at) =>
+          activity.publish({ _tag: "text.segment", at, ...place, ...how })
+        ),
+        task.speech.segment
+      )
+    /** What was said before tools. */
+    const segment = ended({})
+    /** What was said of an answer that is asked for again. */
+    const segmentAgain = ended({ again: true })
 
     const storeResult = (result: ToolResult, last: boolean) =>
       Effect.gen(function* () {
@@ -349,14 +374,14 @@ const make = Effect.gen(function* () {
         const { retry, triesBeforeFallback } = verdict(error.reason)
         if (brokeOff && retry && brokenAnswers++ < maxBrokenAnswers) {
           yield* Effect.logWarning("an answer broke off in the middle and is asked for again", error)
-          yield* segment
+          yield* segmentAgain
           continue
         }
         if (brokeOff && triesBeforeFallback !== null && !passed && (yield* model.pass)) {
           passed = true
           brokenAnswers = 0
           yield* Effect.logWarning("an answer broke off in the middle and the next backend is asked", error)
-          yield* segment
+          yield* segmentAgain
           continue
         }
         if (!overflows.has(error.reason) || !(yield* compact("overflow"))) return yield* Effect.fail(error)
@@ -381,7 +406,7 @@ const make = Effect.gen(function* () {
       const states = spoken.toolCalls.map(History.argumentsState)
       if (states.includes("cut")) return end(spoken.text, "truncated")
       if (states.includes("malformed") && malformedAnswers++ < maxMalformedRetries) {
-        yield* segment
+        yield* segmentAgain
         continue
       }
 

@@ -57,6 +57,9 @@ export const look = (
     if ((yield* approvals.open(key)).length > 0) return false
     turn.said = said
     const minutes = Math.round((word === "heartbeat" ? runningMillis : idleMillis) / 60_000)
-    yield* tellOf(turn.entry, `${turn.turnId}:${runningMillis}`, notices[word]({ minutes, doing: sign?.doing ?? null }))
+    const trouble = sign?.trouble ?? null
+    const doing = sign?.doing ?? trouble
+    const stoppable = turn.entry.arrival.unattended === null
+    yield* tellOf(turn.entry, `${turn.turnId}:${runningMillis}`, notices[word]({ minutes, doing, trouble, stoppable }))
     return word === "end"
   })

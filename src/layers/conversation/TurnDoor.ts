@@ -6,12 +6,14 @@
 import { Clock, Effect } from "effect"
 import * as DeliveryOrigin from "../../fibers/DeliveryOrigin.js"
 import type * as Turn from "../../fibers/Turn.js"
+import type { ModelWait } from "../../services/agent/ModelRoute.js"
 import type { InboxEntry } from "../../services/conversation/Inbox.js"
 import * as Notice from "../../services/delivery/Notice.js"
 import { Notifier } from "../../services/delivery/Notifier.js"
 import { Activity } from "../../services/operation/Activity.js"
 import type { Session } from "../../services/session/Session.js"
 import type { StateError } from "../../services/state/StateError.js"
+import * as ModelWaits from "./ModelWaits.js"
 
 /** The row of what was said, as it is in the transcript. */
 export interface Said {
@@ -36,6 +38,8 @@ export interface Door {
   readonly said: Said | null
   /** Waits until the rows are on the disk, and tells of the turn; whoever comes through later waits for nothing. */
   readonly begins: Effect.Effect<void>
+  /** Told when the model has trouble and is asked again. */
+  readonly waits: (wait: ModelWait) => Effect.Effect<void>
   /** The disk did not take them: nothing may come of the turn. */
   readonly refused: () => boolean
 }
@@ -89,8 +93,11 @@ export const make = Effect.gen(function* () {
             Effect.interrupt
           )
         })
+      const { entry, said, turn } = begun
+      const place = { sessionKey: entry.key, address: DeliveryOrigin.chat(turn.origin), about: turn.id }
       return {
-        said: begun.said,
+        said,
+        waits: ModelWaits.make(notifier, place),
         begins: Effect.suspend(() =>
           isOpen
             ? Effect.void

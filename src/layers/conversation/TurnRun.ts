@@ -334,7 +334,7 @@ export const make = Effect.gen(function* () {
       )
     )
 
-  const work = Effect.fnUntraced(function* (task: TurnTask, turn: Turn.Turn, { begins, said }: TurnDoor.Door) {
+  const work = Effect.fnUntraced(function* (task: TurnTask, turn: Turn.Turn, { begins, said, waits }: TurnDoor.Door) {
     const address = DeliveryOrigin.chat(turn.origin)
     const startedAt = yield* Clock.currentTimeMillis
     const { abandon, speech, started } = yield* GrowingReply.make(delivery, address, turn)
@@ -347,6 +347,7 @@ export const make = Effect.gen(function* () {
           takeSteer: task.takeSteer,
           speech,
           begins,
+          waits,
           ...(said === null ? {} : { since: said.messageId }),
           maxTurns: settings.agent.maxTurns,
           instructions: task.entry.event.instructions

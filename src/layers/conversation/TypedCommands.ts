@@ -69,10 +69,16 @@ export interface Stopped {
   readonly processes: number
 }
 
-const stopped = ({ processes, work }: Stopped): string => {
-  if (processes === 0) return work ? "Stopped." : "Nothing was running."
-  return `Stopped${processes === 1 ? ", and a command in the background was ended." : `, and ${processes} commands in the background were ended.`}`
+/** What else came to its end; empty where nothing did. */
+const alsoEnded = (processes: number): string => {
+  if (processes === 0) return ""
+  return processes === 1
+    ? ", and a command in the background was ended"
+    : `, and ${processes} commands in the background were ended`
 }
+
+const stopped = ({ processes, work }: Stopped): string =>
+  work || processes > 0 ? `Stopped${alsoEnded(processes)}.` : "Nothing was running."
 
 interface Own {
   readonly name: string
@@ -133,13 +139,14 @@ export const make = (key: SessionKey, services: Services, actor: Floor) => {
 
   const fresh = (entry: InboxEntry, title: string) =>
     Effect.gen(function* () {
-      yield* actor.stop
+      const { processes } = yield* actor.stop
       const { previous, fresh: session } = yield* sessions.reset(key, entry.event.source)
       if (title !== "") yield* sessions.setTitle(session.id, title, "user")
       yield* actor.moved(session)
+      const begun = `A new conversation${alsoEnded(processes)}.`
       return previous === null || previous.messageCount === 0
-        ? "A new conversation."
-        : `A new conversation. The last one is "${previous.title ?? previous.id}": /resume brings it back.`
+        ? begun
+        : `${begun} The last one is "${previous.title ?? previous.id}": /resume brings it back.`
     }).pipe(Effect.catchTags({ TitleTaken: said, SessionNotFound: said }))
 
   const said = (error: { readonly message: string }) => Effect.succeed(error.message)

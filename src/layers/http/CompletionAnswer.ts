@@ -59,6 +59,14 @@ export const whole = (heading: Heading, word: LastWord): typeof Completion.Type 
 
 const done = "[DONE]"
 
+type Segment = Extract<ActivityEvent, { readonly _tag: "text.segment" }>
+
+/** What is sent cannot be taken back: what follows says what the part before it was, where that is no part of the answer. */
+const markOf = ({ again, unsaid }: Segment): string => {
+  if (unsaid === true) return "\n\n[That was thought; the answer:]\n\n"
+  return again === true ? "\n\n[The answer broke off; again from its beginning:]\n\n" : "\n\n"
+}
+
 export interface Growing {
   readonly tell: (events: ReadonlyArray<ActivityEvent>) => void
   readonly end: (word: LastWord) => void
@@ -87,11 +95,12 @@ export const growing = (
 
   let turnId: string | null = null
   let segment = ""
-  let before = false
+  /** Stands before the first words of the next part. */
+  let mark = ""
   sink.send(chunk([{ index: 0, delta: { role: "assistant", content: "" }, finish_reason: null }]))
 
   const grow = (text: string): string => {
-    const lead = segment === "" && before ? "\n\n" : ""
+    const lead = segment === "" ? mark : ""
     segment += text
     return lead + text
   }
@@ -103,7 +112,7 @@ export const growing = (
         if (event._tag === "turn.started" && event.eventId === eventId) turnId = event.turnId
         else if (event._tag === "text.delta" && event.turnId === turnId) text += grow(event.text)
         else if (event._tag === "text.segment" && event.turnId === turnId) {
-          before ||= segment !== ""
+          if (segment !== "") mark = markOf(event)
           segment = ""
         }
       }
@@ -113,7 +122,7 @@ export const growing = (
       const problem = problemOf(word)
       if (problem !== null) return sink.send(JSON.stringify(bodyOf(problem)), done)
       const rest = word.text.startsWith(segment) ? word.text.slice(segment.length) : `\n\n${word.text}`
-      const lead = segment === "" && before && rest !== "" ? "\n\n" : ""
+      const lead = segment === "" && rest !== "" ? mark : ""
       const usage = options.usage ? usageOf(word) : undefined
       sink.send(
         ...(rest === "" ? [] : [content(lead + rest)]),

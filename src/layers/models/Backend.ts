@@ -19,6 +19,7 @@ import {
 import { AccessTokens } from "../../services/credential/AccessTokens.js"
 import * as OAuthLogin from "../../services/credential/OAuthLogin.js"
 import { Ids } from "../../services/operation/Ids.js"
+import type { OwnCommand } from "../../services/operation/OwnCommand.js"
 import type { ModelBackend } from "../../services/operation/Settings.js"
 import type { ModelLimits } from "./Limits.js"
 import * as OAuthBackend from "./oauth/Backend.js"
@@ -33,6 +34,8 @@ interface Made {
   /** What watches its waits. */
   readonly deadlines: Deadlines
   readonly timezone: string
+  /** How a person sets up another one. */
+  readonly command: OwnCommand
   /** Which of its login's credentials; left out or null: the first. */
   readonly credential?: string | null
   /** Is its key a token of a login? */
@@ -123,6 +126,7 @@ const chunk = <A>(backend: ModelBackend, load: () => Promise<A>): Effect.Effect<
 const load = ({
   backend,
   bearer = false,
+  command,
   deadlines,
   limits,
   timezone
@@ -151,7 +155,7 @@ const load = ({
     case "offline":
       return Effect.map(
         chunk(backend, () => import("./offline/Backend.js")),
-        ({ make }) => make({ timezone, model: modelName(backend), contextWindow: backend.contextWindow })
+        ({ make }) => make({ timezone, command, model: modelName(backend), contextWindow: backend.contextWindow })
       )
   }
 }

@@ -162,8 +162,16 @@ export const make = (
       retries: attempt.retries
     })
 
+    const pause = (
+      { waits }: ModelRequest,
+      { service }: Seat,
+      error: ModelError,
+      millis: number
+    ): Effect.Effect<void> =>
+      Effect.zipRight(waits?.({ backend: service.name, error, millis }) ?? Effect.void, Effect.sleep(millis))
+
     /** Who is asked after a failure, and after how long; none when nobody is. */
-    const after = (attempt: Attempt, error: ModelError): Effect.Effect<Option.Option<Attempt>> =>
+    const after = (request: ModelRequest, attempt: Attempt, error: ModelError): Effect.Effect<Option.Option<Attempt>> =>
       Effect.gen(function* () {
         const seat = at(attempt.index)
         const { retry, triesBeforeFallback } = verdict(error.reason)
@@ -181,7 +189,7 @@ export const make = (
           yield* Effect.logWarning("a model call failed and is tried again").pipe(
             Effect.annotateLogs({ ...facts(attempt, error), waitMillis: wait })
           )
-          yield* Effect.sleep(wait)
+          yield* pause(request, seat, error, wait)
           return Option.some({ ...attempt, retries: tries })
         }
         if (next !== null) {
@@ -231,25 +239,25 @@ export const make = (
       )
 
       /** From the start, after a while. */
-      const again = ({ cycles }: Attempt): Effect.Effect<Attempt> =>
+      const again = (request: ModelRequest, { cycles, index }: Attempt, error: ModelError): Effect.Effect<Attempt> =>
         Effect.gen(function* () {
           const wait = recoveryWaits[cycles] ?? longestRecoveryWait
           yield* Effect.logWarning("no model answers; all are asked again later").pipe(
             Effect.annotateLogs({ waitMillis: wait })
           )
-          yield* Effect.sleep(wait)
-          const index = yield* start
-          held = index
-          return { index, retries: 0, cycles: cycles + 1, tried: new Set<number>(), failures: [] }
+          yield* pause(request, at(index), error, wait)
+          const first = yield* start
+          held = first
+          return { index: first, retries: 0, cycles: cycles + 1, tried: new Set<number>(), failures: [] }
         })
 
-      const next = (attempt: Attempt, error: ModelError): Effect.Effect<Attempt, ModelError> =>
+      const next = (request: ModelRequest, attempt: Attempt, error: ModelError): Effect.Effect<Attempt, ModelError> =>
         Effect.flatMap(
-          after(attempt, error),
+          after(request, attempt, error),
           Option.match({
             onNone: () =>
               isPassing([...attempt.failures, error]) && attempt.cycles < (options.recoveryCycles ?? 0)
-                ? again(attempt)
+                ? again(request, attempt, error)
                 : Effect.fail(exhausted(attempt.failures, error, options.skipped ?? [])),
             onSome: (then) => {
               if (then.index !== attempt.index) held = then.index
@@ -271,7 +279,7 @@ export const make = (
             Stream.catchAll((error) =>
               visible
                 ? Stream.fail(error)
-                : Stream.unwrap(Effect.map(next(attempt, error), (then) => ask(request, then)))
+                : Stream.unwrap(Effect.map(next(request, attempt, error), (then) => ask(request, then)))
             )
           )
         })
@@ -288,7 +296,9 @@ export const make = (
           return Effect.catchAll(
             tooLarge === null ? speak(seat.service, request, note) : Effect.fail(tooLarge),
             (error) =>
-              visible ? Effect.fail(error) : Effect.flatMap(next(attempt, error), (then) => tell(request, hear, then))
+              visible
+                ? Effect.fail(error)
+                : Effect.flatMap(next(request, attempt, error), (then) => tell(request, hear, then))
           )
         })
 
@@ -364,8 +374,9 @@ const over = (
         Effect.flatMap(
           Backend.seatsOf(backend),
           Effect.forEach(({ seat, ...one }) =>
-            Effect.tap(Backend.make({ ...one, limits, deadlines, timezone: settings.timezone }), (service) =>
-              Effect.sync(() => void seats.set(service, seat))
+            Effect.tap(
+              Backend.make({ ...one, limits, deadlines, timezone: settings.timezone, command: settings.command }),
+              (service) => Effect.sync(() => void seats.set(service, seat))
             )
           )
         )

@@ -2,6 +2,7 @@
 import { Clock, Effect, Stream } from "effect"
 import * as Deadlines from "../../fibers/Deadlines.js"
 import { ModelError, type ModelRequest } from "../../services/agent/ModelRoute.js"
+import type { SettingsShape } from "../../services/operation/Settings.js"
 import * as Backend from "./Backend.js"
 import { standard } from "./Limits.js"
 
@@ -18,12 +19,12 @@ const question: ModelRequest = {
 /** Milliseconds until its first word. It is asked once: no retry and no other backend hides what is wrong. */
 export const run = (
   seated: Pick<Backend.Seated, "backend" | "credential">,
-  timezone: string
+  { command, timezone }: Pick<SettingsShape, "command" | "timezone">
 ): Effect.Effect<number, ModelError, Backend.BackendNeeds> =>
   Effect.gen(function* () {
     const began = yield* Clock.currentTimeMillis
     const deadlines = yield* Deadlines.make
-    const service = yield* Backend.make({ ...seated, limits: standard, deadlines, timezone })
+    const service = yield* Backend.make({ ...seated, limits: standard, deadlines, timezone, command })
     yield* service.stream(question).pipe(
       Stream.runHead,
       Effect.timeoutFail({

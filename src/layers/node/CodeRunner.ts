@@ -84,6 +84,7 @@ const make = Effect.gen(function* () {
       const environment = yield* ChildEnvironment.make({
         home: settings.home,
         passthrough: settings.terminal.envPassthrough,
+        kept: settings.terminal.envKept,
         overrides: { [ProcessTree.tokenName]: token }
       })
       const child = yield* Effect.acquireRelease(CodeChild.start(folder, environment), (running) =>

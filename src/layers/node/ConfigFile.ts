@@ -1,6 +1,6 @@
 /** `config.yaml` and `.env` of the home, with the environment over both (contract §3). */
 import { FileSystem, Path } from "@effect/platform"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
 import { parse } from "yaml"
 import { AmbientEnvironment, type Environment } from "../../fibers/AmbientEnvironment.js"
 import {
@@ -27,12 +27,18 @@ import * as ProviderDefaults from "../../services/operation/ProviderDefaults.js"
 import * as ConfigText from "./ConfigText.js"
 import * as DotEnv from "./DotEnv.js"
 import * as ModelKeys from "./ModelKeys.js"
+import * as OwnCommand from "./OwnCommand.js"
 import * as OutsideSettings from "./OutsideSettings.js"
 import * as PlainFile from "./PlainFile.js"
 
 const megabyte = 1024 * 1024
 
-const settingsOf = (home: typeof Home.Service, read: ConfigText.Read, environment: Environment): SettingsShape => {
+const settingsOf = (
+  home: typeof Home.Service,
+  read: ConfigText.Read,
+  environment: Environment,
+  dotEnv: Environment
+): SettingsShape => {
   // The map holds one entry for each key of the table, decoded by that key's own schema.
   const value = <A>(key: ConfigKey<A>): A =>
     (read.values.get(key.path) as Configured<A> | undefined)?.value ?? key.fallback
@@ -75,6 +81,7 @@ const settingsOf = (home: typeof Home.Service, read: ConfigText.Read, environmen
   const listener = ModelKeys.secret(environment, ["OPENAI_API_KEY"])
   return {
     home: home.directory,
+    command: OwnCommand.of(home.directory, environment),
     timezone: value(keys.timezone) ?? new Intl.DateTimeFormat().resolvedOptions().timeZone,
     profile: "default",
     model: backend(
@@ -165,6 +172,12 @@ const settingsOf = (home: typeof Home.Service, read: ConfigText.Read, environmen
     terminal: {
       timeoutSeconds: value(keys.terminalTimeout),
       envPassthrough: value(keys.passthrough),
+      envKept: Object.fromEntries(
+        value(keys.passthrough).flatMap((name) => {
+          const kept = dotEnv[name] ?? ""
+          return kept === "" ? [] : [[name, Redacted.make(kept)] as const]
+        })
+      ),
       workingDirectory: value(keys.terminalDirectory) ?? home.workspace
     },
     conversation: {
@@ -349,7 +362,7 @@ const make = Effect.gen(function* () {
       })
   })
 
-  return Context.make(Config, config).pipe(Context.add(Settings, settingsOf(home, read, environment)))
+  return Context.make(Config, config).pipe(Context.add(Settings, settingsOf(home, read, environment, dotEnv)))
 })
 
 /** Gives `Settings`, decoded, and `Config`, to look at and change. Fails only when the file cannot be read or is no YAML. */

@@ -179,6 +179,7 @@ const make = Effect.gen(function* () {
       const environment = yield* ChildEnvironment.make({
         home: settings.home,
         passthrough: settings.terminal.envPassthrough,
+        kept: settings.terminal.envKept,
         overrides: { ...GitGuard.environment, [ProcessTree.tokenName]: entry.row.token }
       })
       const options = { shell, command: spec.command, directory, environment, onOutput: entry.take }

@@ -64,6 +64,7 @@ const make = Effect.gen(function* () {
       const environment = yield* ChildEnvironment.make({
         home: settings.home,
         passthrough: settings.terminal.envPassthrough,
+        kept: settings.terminal.envKept,
         overrides: { ...GitGuard.environment, [ProcessTree.tokenName]: token }
       })
       const startedAt = yield* Clock.currentTimeMillis

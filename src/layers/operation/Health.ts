@@ -7,17 +7,21 @@ import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
 import { Conversations } from "../../services/conversation/Conversations.js"
 import { Drain, type WorkItem, type WorkKind } from "../../services/operation/Drain.js"
 import { Health, type ModelStatus, type PlatformStatus, type WorkCounts } from "../../services/operation/Health.js"
+import type { OwnCommand } from "../../services/operation/OwnCommand.js"
 
 /** What only the program knows about itself. */
 export interface Facts {
   readonly version: string
   readonly jobs: Effect.Effect<{ readonly scheduled: number; readonly next: number | null }>
   readonly paused: Effect.Effect<boolean>
+  /** How many approvals wait for an answer. */
+  readonly questions: Effect.Effect<number>
   readonly model: Effect.Effect<ModelStatus>
   /** What is wrong with the database. */
   readonly database: Effect.Effect<string | null>
   readonly timezone: string
   readonly workingDirectory: string | null
+  readonly command: OwnCommand
 }
 
 /** How a model is, as the fact that the program gives. */
@@ -87,6 +91,7 @@ const make = (facts: Facts) =>
           platforms: yield* platforms,
           timezone: facts.timezone,
           workingDirectory: facts.workingDirectory,
+          command: facts.command,
           conversations: yield* conversations.views
         }
       }),
@@ -102,6 +107,7 @@ const make = (facts: Facts) =>
           work: yield* work,
           model: yield* facts.model,
           platforms: yield* platforms,
+          questions: yield* facts.questions,
           jobs: yield* facts.jobs,
           paused: yield* facts.paused
         }

@@ -6,6 +6,8 @@ export interface Sign {
   readonly at: number
   /** The tool that it runs; null while the model speaks or thinks. */
   readonly doing: string | null
+  /** What keeps the model from answering, while that is all that is waited for. */
+  readonly trouble: string | null
 }
 
 export interface Progress {
@@ -31,7 +33,7 @@ export const make = Effect.gen(function* () {
     if (!("turnId" in event) || event.turnId === undefined) return false
     switch (event._tag) {
       case "turn.started":
-        if (event.parentTurnId === null) signs.set(event.turnId, { at: event.at, doing: null })
+        if (event.parentTurnId === null) signs.set(event.turnId, { at: event.at, doing: null, trouble: null })
         break
       case "turn.ended":
         signs.delete(event.turnId)
@@ -50,7 +52,11 @@ export const make = Effect.gen(function* () {
   const note = (event: Extract<ActivityEvent, { readonly turnId?: string | undefined }>): void => {
     if (event.turnId === undefined) return
     const root = rootOf(event.turnId)
-    if (signs.has(root)) signs.set(root, { at: event.at, doing: toolOf(event) })
+    const before = signs.get(root)
+    if (before === undefined) return
+    // To fail once more is no progress.
+    if (event._tag === "model.waiting") signs.set(root, { at: before.at, doing: null, trouble: event.trouble })
+    else signs.set(root, { at: event.at, doing: toolOf(event), trouble: null })
   }
 
   return { of: (turnId) => signs.get(turnId) ?? null } satisfies Progress

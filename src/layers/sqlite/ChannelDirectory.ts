@@ -1,3 +1,4 @@
+import type { SqlClient } from "@effect/sql"
 import { Clock, Effect, Layer, Schema } from "effect"
 import { ChannelDirectory, type NamedTopic } from "../../services/adapter/ChannelDirectory.js"
 import { bare } from "../../services/delivery/Target.js"
@@ -17,10 +18,19 @@ const oneTopic = Rows.first(Schema.Struct({ threadId: Schema.String }))
 
 const columns = `platform, chat_id AS chatId, nullif(thread_id, '') AS threadId, name, type, last_seen_at AS lastSeenAt`
 
+/** Its conversations are chats under their titles, also before anybody has said anything in them. */
+const page = "web"
+
+const conversations = (sql: SqlClient.SqlClient, limit: number) =>
+  sql`SELECT * FROM (
+    SELECT ${page} AS platform, chat_id AS chatId, NULL AS threadId, title AS name, 'dm' AS type, max(last_activity_at) AS lastSeenAt
+    FROM sessions WHERE platform = ${page} AND chat_id IS NOT NULL AND hidden = 0 AND archived = 0 AND ended_at IS NULL
+    GROUP BY chat_id ORDER BY lastSeenAt DESC, chat_id LIMIT ${limit})`
+
 /** More names than this with one beginning are several, whichever they are. */
 const beginnings = 50
 
-/** The chats that the inbox has met, newest first. */
+/** The chats that the inbox has met, and the conversations of the page, newest first. */
 export const layer = Layer.effect(
   ChannelDirectory,
   Effect.map(Database, (database) =>
@@ -29,9 +39,12 @@ export const layer = Layer.effect(
         platforms?.length === 0
           ? Effect.succeed([])
           : database.read("channels.list", (sql) =>
-              many(sql`SELECT ${sql.literal(columns)} FROM channels
-                WHERE ${platforms === null ? sql`1` : sql.in("platform", platforms)}
-                ORDER BY last_seen_at DESC, chat_id LIMIT ${limit}`)
+              many(sql`SELECT platform, chatId, threadId, name, type, lastSeenAt FROM (
+                  SELECT ${sql.literal(columns)} FROM channels
+                  WHERE ${platforms === null ? sql`1` : sql.in("platform", platforms)} AND platform <> ${page}
+                  ORDER BY last_seen_at DESC, chat_id LIMIT ${limit})
+                ${platforms === null || platforms.includes(page) ? sql`UNION ALL ${conversations(sql, limit)}` : sql``}
+                ORDER BY lastSeenAt DESC, chatId LIMIT ${limit}`)
             )
       ),
       candidates: Effect.fn("ChannelDirectory.candidates")((platform: string, reference: string) => {

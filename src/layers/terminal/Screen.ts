@@ -64,8 +64,9 @@ export const show = (screen: Screen, event: ActivityEvent, style: Style): Step =
     case "text.delta":
       return nested ? { screen, text: "" } : grow(screen, safe(event.text))
     case "text.segment":
-      return nested
-        ? { screen, text: "" }
+      if (nested) return { screen, text: "" }
+      return event.again === true && screen.shown !== ""
+        ? line({ ...screen, shown: "" }, style.dim("  (That broke off; again from its beginning:)"))
         : { screen: { ...screen, shown: "", fresh: true }, text: screen.fresh ? "" : "\n" }
     case "tool.started":
       return dim(`→ ${event.tool} ${brief(event.preview)}`)

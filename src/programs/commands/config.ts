@@ -4,6 +4,7 @@ import { Effect, Schema } from "effect"
 import path from "node:path"
 import { Config, type Configured } from "../../services/operation/Config.js"
 import * as OwnersSetting from "../../services/operation/OwnersSetting.js"
+import * as Readable from "../../services/operation/Readable.js"
 import { SettingIssue } from "../../services/operation/Settings.js"
 import { settled } from "./settled.js"
 import { Ended } from "./failure.js"
@@ -21,7 +22,7 @@ const Setting = Schema.Struct({
 
 const settingOf = ({ key, value, from }: Configured): typeof Setting.Type => ({
   path: key.path,
-  value,
+  value: Readable.setting(value),
   from,
   env: key.env,
   doc: key.doc

@@ -7,6 +7,7 @@ import type { Seat } from "../../services/agent/Cooldowns.js"
 import { type Credential, isOver, ofLogin } from "../../services/credential/Credential.js"
 import { CredentialStore } from "../../services/credential/CredentialStore.js"
 import { again, type OAuthLogin } from "../../services/credential/OAuthLogin.js"
+import * as Readable from "../../services/operation/Readable.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { moment, table } from "./output.js"
 import { settled } from "./settled.js"
@@ -85,7 +86,7 @@ const viewOf = (one: Credential, login: OAuthLogin | undefined, now: number): Lo
   login: one.login,
   label: one.label,
   provider: login?.provider ?? null,
-  baseUrl: one.base_url,
+  baseUrl: one.base_url === null ? null : Readable.address(one.base_url),
   state: stateOf(one, login, now),
   usable: isUsable(stateOf(one, login, now)),
   detail: one.dead?.detail ?? null,
@@ -112,7 +113,7 @@ export const logins = Effect.gen(function* () {
         login: name,
         label: null,
         provider,
-        baseUrl,
+        baseUrl: baseUrl === null ? null : Readable.address(baseUrl),
         state: "none",
         usable: false,
         detail: null,

@@ -1,7 +1,5 @@
 /** How the command was called: where its home is, and how it answers. */
 import { Context, Effect, Either, LogLevel } from "effect"
-import { homedir } from "node:os"
-import path from "node:path"
 import type { Environment } from "../../fibers/AmbientEnvironment.js"
 
 export interface InvocationShape {
@@ -16,19 +14,6 @@ export interface InvocationShape {
 }
 
 export class Invocation extends Context.Tag("hermes/programs/Invocation")<Invocation, InvocationShape>() {}
-
-/** The home that is meant: the option, else `HERMES_HOME`, else `~/.hermes-effect`. */
-export const homeOf = (option: string | null, environment: Environment, cwd: string): string =>
-  path.resolve(
-    cwd,
-    option || environment["HERMES_HOME"] || path.join(environment["HOME"] || homedir(), ".hermes-effect")
-  )
-
-/** What a command in another terminal has to be given to mean this home; nothing where it is the usual one. */
-export const homeNamed = (home: string, environment: { readonly [name: string]: string | undefined }): string => {
-  if (home === homeOf(null, { HOME: environment["HOME"] ?? "" }, "/")) return ""
-  return ` --home ${/^[\w./~+-]+$/.test(home) ? home : `'${home.replaceAll("'", "'\\''")}'`}`
-}
 
 const levels: ReadonlyMap<string, LogLevel.LogLevel> = new Map(
   LogLevel.allLevels.map((level) => [level._tag.toLowerCase(), level])

@@ -28,14 +28,14 @@ const named = (backend: ModelBackend, index: number) =>
   )
 
 /** The configured model and its fallbacks, each asked one short question with each of its keys. */
-export const models = ({ model, fallbacks, timezone }: SettingsShape) =>
-  Effect.flatMap(Effect.forEach([model, ...fallbacks], named), (all) =>
+export const models = (settings: SettingsShape) =>
+  Effect.flatMap(Effect.forEach([settings.model, ...settings.fallbacks], named), (all) =>
     Effect.forEach(all.flat(), ({ name, seated }) => {
       const { backend } = seated
       const called = `${backend.provider}/${backend.model}`
       if (backend.provider === "offline")
         return Effect.succeed(fine(name, `${called}, the built-in assistant, which is no language model`))
-      return Trial.run(seated, timezone).pipe(
+      return Trial.run(seated, settings).pipe(
         Effect.map((millis) => fine(name, `${called} answers (${(millis / 1_000).toFixed(1)} s)`)),
         Effect.catchAll((error) => {
           const { cause, next, remedy } = ModelProblem.describe(error, 0)

@@ -3,6 +3,7 @@ import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import { Effect, Option, Schema } from "effect"
 import { Config } from "../../services/operation/Config.js"
+import * as Readable from "../../services/operation/Readable.js"
 import { Provider, Settings } from "../../services/operation/Settings.js"
 import * as Backend from "../../layers/models/Backend.js"
 import * as Credentials from "./credentials.js"
@@ -33,7 +34,7 @@ const current = Effect.provide(
   Effect.map(Settings, ({ model, fallbacks }) => ({
     provider: model.provider,
     model: model.model,
-    baseUrl: model.baseUrl,
+    baseUrl: model.baseUrl === null ? null : Readable.address(model.baseUrl),
     contextLength: model.contextWindow,
     fallbacks: fallbacks.map(({ provider, model }) => ({ provider, model })),
     lacking: Backend.missing(model)

@@ -35,6 +35,9 @@ const list = Effect.gen(function* () {
   ])
 })
 
+/** One argument for a shell. */
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+
 const send = (target: string, text: string) =>
   Effect.flatMap(Desk, ({ deliveries }) => Effect.flatMap(deliveries.send(target, text), outcome))
 
@@ -47,15 +50,21 @@ export const command = Command.make(
       Options.optional
     ),
     list: Options.boolean("list").pipe(Options.withDescription("Shows the targets there are.")),
-    text: Args.text({ name: "TEXT" }).pipe(Args.withDescription("The message; - reads it from stdin."), Args.optional)
+    words: Args.text({ name: "TEXT" }).pipe(Args.withDescription("The message; - reads it from stdin."), Args.repeated)
   },
   (options) =>
     Effect.gen(function* () {
       if (options.list) return yield* Effect.provide(list, desk)
+      const [said, ...more] = options.words
       if (Option.isNone(options.to) || isBlank(options.to.value))
-        return yield* usage("say where to: hermes send --to TARGET TEXT")
-      if (Option.isNone(options.text)) return yield* usage("say what: hermes send --to TARGET TEXT (- reads stdin)")
-      const text = options.text.value === "-" ? yield* stdin : options.text.value
+        return yield* usage(
+          said === undefined || more.length === 0
+            ? "say where to: hermes send --to TARGET TEXT"
+            : `say where to with --to: hermes send --to ${said} ${quoted(more.join(" "))}`
+        )
+      if (said === undefined) return yield* usage("say what: hermes send --to TARGET TEXT (- reads stdin)")
+      if (more.length > 0) return yield* usage(`put the message in quotes: ${quoted(options.words.join(" "))}`)
+      const text = said === "-" ? yield* stdin : said
       if (isBlank(text)) return yield* failed("there is nothing in the message to send")
       yield* Effect.provide(send(options.to.value, text), desk)
     })

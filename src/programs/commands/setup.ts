@@ -15,7 +15,9 @@ import { Ids as IdService } from "../../services/operation/Ids.js"
 import { Settings } from "../../services/operation/Settings.js"
 import * as Setup from "../../services/operation/Setup.js"
 import { failed, usage } from "./failure.js"
-import { homeNamed, Invocation } from "./invocation.js"
+import * as OwnCommand from "../../layers/node/OwnCommand.js"
+import { typed } from "../../services/operation/OwnCommand.js"
+import { Invocation } from "./invocation.js"
 import { answer, say } from "./output.js"
 import { running } from "./owner.js"
 import { ownerOnly } from "./ownerOnly.js"
@@ -61,7 +63,7 @@ const finish = (answers: Setup.Answers, checks: (typeof Done.Type)["checks"]) =>
         yield* SetupFiles.write(home, changes, yield* (yield* IdService).next("file"))
       }).pipe(Effect.provide(Layer.merge(HomeDirectory.layer(home), Ids.layer)), Effect.uninterruptible)
     const gateway = yield* Effect.orElseSucceed(running, () => null)
-    const named = homeNamed(home, environment)
+    const command = (words: string) => typed(OwnCommand.of(home, environment), words)
     const done = {
       home,
       settings: paths,
@@ -77,9 +79,9 @@ const finish = (answers: Setup.Answers, checks: (typeof Done.Type)["checks"]) =>
         : "Nothing was changed.",
       ...(overruled.length === 0 ? [] : [`The environment wins over it for now: unset ${overruled.join(", ")}.`]),
       ...(restart
-        ? [`A gateway runs: \`hermes gateway restart${named}\` makes it take this over.`]
+        ? [`A gateway runs: \`${command("gateway restart")}\` makes it take this over.`]
         : gateway === null
-          ? [`\`hermes gateway run${named}\` starts the gateway; \`hermes setup${named}\` changes any of this again.`]
+          ? [`\`${command("gateway run")}\` starts the gateway; \`${command("setup")}\` changes any of this again.`]
           : [])
     ])
   })

@@ -7,6 +7,7 @@ import { GatewayStatus } from "../../services/operation/Health.js"
 import { Instant } from "../../services/operation/Instant.js"
 import { Invocation } from "./invocation.js"
 import { answer, moment, plain, table } from "./output.js"
+import { counted, questionLines, workWords } from "./work.js"
 import { holder, running, silent } from "./owner.js"
 
 const nobody: GatewayStatus = {
@@ -14,6 +15,7 @@ const nobody: GatewayStatus = {
   work: { turns: 0, cron: 0, api: 0, delegates: 0, processes: 0 },
   model: null,
   platforms: [],
+  questions: 0,
   jobs: { scheduled: 0, next: null },
   paused: false
 }
@@ -28,19 +30,9 @@ const modelLines = ({ model }: GatewayStatus): ReadonlyArray<string> =>
           : [`  Its last answer failed (${moment(model.trouble.at)}): ${plain(model.trouble.text)}`])
       ]
 
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`
-
-/** What there is none of is not told. */
-const atWork = ({ api, cron, delegates, processes, turns }: GatewayStatus["work"]): string => {
-  const going = [
-    [turns, "turn"],
-    [cron, "job"],
-    [api, "request"],
-    [delegates, "helper"],
-    [processes, "command"]
-  ] as const
-  const told = going.flatMap(([count, noun]) => (count === 0 ? [] : [counted(count, noun)]))
-  return told.length === 0 ? "Nothing is at work." : `At work: ${told.join(", ")}.`
+const atWork = (work: GatewayStatus["work"]): string => {
+  const told = workWords(work)
+  return told === "" ? "Nothing is at work." : `At work: ${told}.`
 }
 
 const toCome = ({ next, scheduled }: GatewayStatus["jobs"]): string =>
@@ -88,11 +80,12 @@ const Shown = Schema.Struct({
 })
 
 const lines = (status: GatewayStatus): ReadonlyArray<string> => {
-  const { gateway, work, platforms, jobs, paused } = status
+  const { gateway, work, platforms, jobs, paused, questions } = status
   return gateway.running
     ? [
         `The gateway runs at ${gateway.url} (version ${gateway.version}, process ${gateway.pid}, since ${moment(gateway.startedAt)}).`,
         atWork(work),
+        ...questionLines(questions),
         jobs.scheduled === 0 ? "No jobs are to come." : `${toCome(jobs)}.`,
         ...(paused ? ["It is paused: no new turns and no jobs until `hermes unpause`."] : []),
         ...modelLines(status),

@@ -3,7 +3,7 @@ import type { CurrentTurn } from "../../fibers/Turn.js"
 import type { Session } from "../session/Session.js"
 import type { Step } from "../state/Database.js"
 import type { StateError } from "../state/StateError.js"
-import type { ModelError, ModelRoute, ReasoningEffort } from "./ModelRoute.js"
+import type { ModelError, ModelRoute, ModelWait, ReasoningEffort } from "./ModelRoute.js"
 import type { TokenUsage } from "./TokenUsage.js"
 
 /** Rows that could not be stored: the turn stopped before its next side effect (state-agent.md 3.4). */
@@ -49,6 +49,8 @@ export interface AgentTask {
   readonly speech: Speech
   /** Run before anything comes of the turn, and maybe again: what it is to answer is on the disk then. What is read for it is read before. */
   readonly begins?: Effect.Effect<void>
+  /** Told before each wait for a model that failed and is asked again. */
+  readonly waits?: (wait: ModelWait) => Effect.Effect<void>
   /** The place of the turn's first row in its transcript; absent where it is not known. */
   readonly since?: number
   readonly maxTurns: number
@@ -74,7 +76,7 @@ export interface AgentAnswer {
   readonly modelCalls: number
   /** Did any tool act? Decides between "not processed" and "may be partly done" (gateway.md 3.6). */
   readonly acted: boolean
-  /** Said once per turn when another backend than the configured one spoke. */
+  /** The backend that the answer is of, where that is another than the configured one. */
   readonly spokenBy: string | null
   /** Belongs into the transaction that stores the answer: the pinned prompt and what this turn used. */
   readonly bookkeeping: Step<void>

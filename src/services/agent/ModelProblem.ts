@@ -39,6 +39,18 @@ const speakers: ReadonlyMap<string, string> = new Map([
 
 const speakerOf = (provider: string): string => speakers.get(provider) ?? provider
 
+const briefly: { readonly [Reason in ModelError["reason"]]?: string } = {
+  rate_limit: "limits how much may be asked",
+  overloaded: "is overloaded",
+  server_error: "has errors",
+  timeout: "does not answer in time",
+  transport: "cannot be reached"
+}
+
+/** What is wrong, in a few words without a full stop, while it may yet pass. */
+export const inBrief = ({ provider, reason, status }: ModelError): string =>
+  `${speakerOf(provider)} ${briefly[reason] ?? "could not answer"}${status === null ? "" : ` (${status})`}`
+
 /** In quotation marks, and a sentence of its own. */
 const quoted = (text: string): string => (/[.!?…]$/.test(text) ? `"${text}"` : `"${text}".`)
 

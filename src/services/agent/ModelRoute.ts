@@ -26,8 +26,17 @@ export interface ModelRequest {
    * it is there already.
    */
   readonly begins?: Effect.Effect<void>
+  /** Told before each wait for a backend that failed and is asked again. */
+  readonly waits?: (wait: ModelWait) => Effect.Effect<void>
   /** The pictures of its messages that this model is shown, by their path; put in where the backend is chosen. */
   readonly pictures?: ReadonlyMap<string, Shown>
+}
+
+/** A backend failed, and it or the whole chain is asked again after a while. */
+export interface ModelWait {
+  readonly backend: BackendName
+  readonly error: ModelError
+  readonly millis: number
 }
 
 /** A picture as a provider takes it. */

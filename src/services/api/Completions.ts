@@ -159,7 +159,10 @@ export const Completions = HttpApiGroup.make("completions")
             "are its context, nobody can be asked for an approval, and the question is the model's as it stands, also where " +
             "it looks like a command. With it the session's own history goes on. " +
             "`model`, `tools`, `max_tokens`, `temperature` and the like are ignored: the agent has its own. " +
-            "`stream: true` answers with `ChatCompletionChunk`s and a final `[DONE]`.",
+            "`stream: true` answers with `ChatCompletionChunk`s and a final `[DONE]`. " +
+            "What was sent is not taken back: an answer that broke off on its way and is made again follows the line " +
+            "`[The answer broke off; again from its beginning:]`, one whose beginning turned out to be the model's " +
+            "thoughts `[That was thought; the answer:]`. Without `stream` the answer is the last one alone.",
           "ChatCompletionChunk"
         )
       )

@@ -33,6 +33,7 @@ export const codes = [
   "run.inactive.warning",
   "run.inactive.killed",
   "run.stalled",
+  "run.waiting",
   "fail.before",
   "fail.after",
   "fail.auth",
@@ -80,6 +81,7 @@ const courtesies: ReadonlySet<string> = new Set<Code>([
   "busy.compressing",
   "busy.tip",
   "run.heartbeat",
+  "run.waiting",
   "restart.going",
   "restart.back",
   "home.missing"
@@ -228,13 +230,18 @@ export const limitReached = (limit: { readonly words: string }): Notice =>
 export const runHeartbeat = (run: { readonly minutes: number; readonly doing: string | null }): Notice =>
   notice("run.heartbeat", join(`Still working, ${run.minutes} min.`, run.doing === null ? "" : `(${run.doing})`))
 
-export const runInactiveWarning = (run: { readonly minutes: number; readonly doing: string | null }): Notice =>
+/** `stoppable`: can it be told to stop? Whoever asks a single question has nowhere to say it. */
+export const runInactiveWarning = (run: {
+  readonly minutes: number
+  readonly doing: string | null
+  readonly stoppable: boolean
+}): Notice =>
   notice(
     "run.inactive.warning",
     join(
       `Nothing has happened for ${run.minutes} min.`,
       run.doing === null ? "" : `The last thing was ${run.doing}.`,
-      "I'll stop if it stays so; /stop ends it now."
+      run.stoppable ? "I'll stop if it stays so; /stop ends it now." : "I'll stop if it stays so."
     )
   )
 
@@ -248,8 +255,24 @@ export const runInactiveKilled = (run: { readonly minutes: number; readonly doin
     )
   )
 
-export const runStalled = (run: { readonly minutes: number }): Notice =>
-  notice("run.stalled", `I may be stuck: no progress for ${run.minutes} min. /stop ends it.`)
+/** `trouble`: what keeps the model from answering, where it is that which is waited for. */
+export const runStalled = (run: {
+  readonly minutes: number
+  readonly trouble: string | null
+  readonly stoppable: boolean
+}): Notice =>
+  notice(
+    "run.stalled",
+    join(
+      run.trouble === null
+        ? `I may be stuck: no progress for ${run.minutes} min.`
+        : `I still wait for the model, for ${run.minutes} min now: ${run.trouble}.`,
+      run.stoppable ? "/stop ends it." : ""
+    )
+  )
+
+export const runWaiting = (model: { readonly trouble: string; readonly millis: number }): Notice =>
+  notice("run.waiting", `${model.trouble}. I ask again in ${Span.words(model.millis)}.`)
 
 // Failures
 

@@ -26,7 +26,18 @@ export const ActivityEvent = Schema.Union(
   Schema.TaggedStruct("text.segment", {
     ...inTurn,
     /** It was thought, as its end showed, and is taken back where that can be done. */
-    unsaid: Schema.optional(Schema.Boolean)
+    unsaid: Schema.optional(Schema.Boolean),
+    /** It broke off, or could not be used: the answer is made again from its beginning. */
+    again: Schema.optional(Schema.Boolean)
+  }),
+  /** The model failed and is asked again after `waitMillis`; told of each time. */
+  Schema.TaggedStruct("model.waiting", {
+    ...inTurn,
+    provider: Schema.String,
+    model: Schema.String,
+    /** What keeps it from answering, in words. */
+    trouble: Schema.String,
+    waitMillis: Schema.Number
   }),
   Schema.TaggedStruct("tool.started", {
     ...inTurn,

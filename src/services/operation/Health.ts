@@ -1,5 +1,6 @@
 import { Context, type Effect, Schema } from "effect"
 import { Instant } from "./Instant.js"
+import { OwnCommand } from "./OwnCommand.js"
 
 /** How the gateway is, in a word: while it is `starting` every request but `/health` waits, `draining` refuses new work. */
 export const HealthState = Schema.Literal("starting", "ok", "draining")
@@ -44,6 +45,8 @@ export const GatewayStatus = Schema.Struct({
   /** Null where no gateway runs. */
   model: Schema.NullOr(ModelStatus),
   platforms: Schema.Array(PlatformStatus),
+  /** Approvals that wait for a person's answer. */
+  questions: Schema.optionalWith(Schema.Int, { default: () => 0 }),
   jobs: Schema.Struct({ scheduled: Schema.Int, next: Schema.NullOr(Instant) }),
   paused: Schema.Boolean
 }).annotations({ identifier: "GatewayStatus" })
@@ -72,6 +75,7 @@ export const HealthDetail = Schema.Struct({
   /** The person's time zone, and where the agent works. */
   timezone: Schema.String,
   workingDirectory: Schema.NullOr(Schema.String),
+  command: OwnCommand,
   conversations: Schema.Array(
     Schema.Struct({
       sessionKey: Schema.String,

@@ -2,6 +2,7 @@ import { Context, type Redacted, Schema } from "effect"
 import type { OAuthLogin } from "../credential/OAuthLogin.js"
 import type { CommandTiers } from "../conversation/CommandTier.js"
 import type { ChannelOverrides } from "./ChannelOverride.js"
+import type { OwnCommand } from "./OwnCommand.js"
 import type { LongTurnRules } from "../conversation/LongTurn.js"
 import type { QuietHours } from "./QuietHours.js"
 import type { ResetRules } from "../session/ResetRules.js"
@@ -89,6 +90,8 @@ export interface CronSettings {
 /** Everything that a person may set, decoded once at start (contract §3). Durations are seconds, times of day local. */
 export interface SettingsShape {
   readonly home: string
+  /** How a person types what acts on this home. */
+  readonly command: OwnCommand
   readonly timezone: string
   readonly profile: string
   readonly model: ModelBackend
@@ -157,6 +160,8 @@ export interface SettingsShape {
   readonly terminal: {
     readonly timeoutSeconds: number
     readonly envPassthrough: ReadonlyArray<string>
+    /** Of those names, what the home's `.env` holds. */
+    readonly envKept: { readonly [name: string]: Redacted.Redacted }
     readonly workingDirectory: string | null
   }
   readonly conversation: {

@@ -616,6 +616,21 @@ describe("a conversation", () => {
     }).pipe(Effect.provide(Testing.gateway({ model: echo })))
   )
 
+  it.scopedLive("says that a new conversation ends what ran in the background of the old one", () =>
+    Effect.gen(function* () {
+      yield* say("begin")
+      yield* heard("begun")
+      yield* say("/new")
+      yield* heard('A new conversation, and a command in the background was ended. The last one is "begin": /resume')
+    }).pipe(
+      Effect.provide(
+        Testing.gateway({
+          model: [Testing.call("terminal", { command: "sleep 60", background: true }), Testing.say("begun")]
+        })
+      )
+    )
+  )
+
   it.scopedLive("tells the person what the model could not do, and what to do about it", () =>
     Effect.gen(function* () {
       yield* say("hello")
@@ -628,9 +643,11 @@ describe("a conversation", () => {
   it.scopedLive("asks once more for an answer that broke off in the middle, and not a third time", () => {
     const breaks = Testing.fail("transport", [{ _tag: "Text", delta: "I was about" }])
     return Effect.gen(function* () {
+      const parts = yield* (yield* Activity).watch(({ _tag }) => _tag === "text.segment")
       yield* say("one")
       yield* heard("whole")
       yield* eventStates("answered")
+      expect(yield* parts.take).toMatchObject([{ again: true }])
       yield* say("two")
       yield* heard("could not be reached")
       yield* eventStates("answered", "failed")

@@ -16,6 +16,7 @@ import { ModelRoute } from "../../../src/services/agent/ModelRoute.js"
 import { ModelRoutes } from "../../../src/services/agent/ModelRoutes.js"
 import { ApiServer } from "../../../src/services/api/ApiServer.js"
 import * as Notice from "../../../src/services/delivery/Notice.js"
+import { Activity } from "../../../src/services/operation/Activity.js"
 import { Settings } from "../../../src/services/operation/Settings.js"
 import * as Testing from "../../../src/testing/index.js"
 import { killed } from "../support/killed.js"
@@ -63,9 +64,31 @@ const withFallback = Layer.effectContext(
   })
 )
 
+/** The second model takes the first step of a turn, the first one gives the answer. */
+const withHelpAtFirst = Layer.effectContext(
+  Effect.gen(function* () {
+    const first = yield* Testing.scriptedBackend([Testing.say("it is green")])
+    const second = yield* Testing.scriptedBackend([Testing.calls([{ name: "todo" }], "let me look")], {
+      provider: "scripted",
+      model: "other"
+    })
+    let calls = 0
+    const route: typeof ModelRoute.Service = {
+      primary: first.name,
+      contextWindow: first.contextWindow,
+      trouble: Effect.succeed(null),
+      stream: (request) => (calls++ === 0 ? second : first).stream(request)
+    }
+    return Context.make(ModelRoute, route).pipe(
+      Context.add(ModelRoutes, { over: () => Effect.succeed(route), missing: () => null }),
+      Context.add(Testing.ScriptedModel, { requests: first.requests })
+    )
+  })
+)
+
 /** What needs another model, an end in order or the test clock (`LongTurn.test.ts`) has a test of its own. */
 const others: { readonly [about: string]: ReadonlyArray<Notice.Code> } = {
-  "a long turn": ["run.heartbeat", "run.stalled", "run.inactive.warning", "run.inactive.killed"],
+  "a long turn": ["run.heartbeat", "run.stalled", "run.waiting", "run.inactive.warning", "run.inactive.killed"],
   "another model": ["reply.fallback"],
   "a restart": ["restart.going", "restart.back"]
 }
@@ -83,6 +106,14 @@ describe("every notice", () => {
     Effect.zipRight(say("hello"), told("reply.fallback")).pipe(
       Effect.provide(whole(withFallback, Testing.SqliteInMemory))
     )
+  )
+
+  it.scopedLive("another model that only took a step towards the answer is not named", () =>
+    Effect.gen(function* () {
+      const ends = yield* (yield* Activity).watch(({ _tag }) => _tag === "turn.ended")
+      yield* say("what colour?")
+      expect(yield* ends.take).toMatchObject([{ text: "it is green" }])
+    }).pipe(Effect.provide(whole(withHelpAtFirst, Testing.SqliteInMemory)))
   )
 
   it.scopedLive("a restart", () =>

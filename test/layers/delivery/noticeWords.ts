@@ -26,6 +26,7 @@ export const words: { readonly [C in Notice.Code]: RegExp } = {
   "run.inactive.warning": /Nothing has happened for 15 min/,
   "run.inactive.killed": /nothing had happened for 30 min/,
   "run.stalled": /no progress for 5 min/,
+  "run.waiting": /has errors \(500\)\. I ask again in \d+ seconds/,
   "fail.before": /nothing was done.*It is safe to send it again/,
   "fail.after": /I didn't finish\..*may be done already/,
   "fail.auth": /did not accept the credentials/,

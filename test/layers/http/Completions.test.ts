@@ -129,6 +129,29 @@ layer(server(), { excludeTestServices: true })("chat completions", (it) => {
     })
   )
 
+  it.effect("says between two parts that the first was no answer, where one broke off or was thought", () =>
+    Effect.gen(function* () {
+      const play = yield* begin
+      const after =
+        (segment: object, whole: boolean): Act =>
+        ({ place, say, publish, end }) =>
+          Effect.gen(function* () {
+            yield* say("PARTIAL ONE ")
+            yield* publish({ _tag: "text.segment", ...place, ...segment })
+            if (!whole) yield* say("WHOLE ")
+            yield* end("WHOLE ANSWER")
+          })
+      const heard = Effect.map(streamed({ messages: [user("?")] }), ({ lines }) => textOf(lines))
+      const again = "PARTIAL ONE \n\n[The answer broke off; again from its beginning:]\n\nWHOLE ANSWER"
+      for (const whole of [false, true]) {
+        play.act = after({ again: true }, whole)
+        assert.strictEqual(yield* heard, again)
+      }
+      play.act = after({ unsaid: true }, false)
+      assert.strictEqual(yield* heard, "PARTIAL ONE \n\n[That was thought; the answer:]\n\nWHOLE ANSWER")
+    })
+  )
+
   it.effect("sends what was not streamed, and keeps delegates' words out", () =>
     Effect.gen(function* () {
       const play = yield* begin

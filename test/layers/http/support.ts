@@ -402,8 +402,10 @@ export const backstage = (changes: Partial<SettingsShape["apiServer"]> = {}) =>
       database: Effect.succeed(null),
       timezone: "UTC",
       workingDirectory: null,
+      command: { program: "hermes", options: "" },
       version: "1.2.3",
       jobs: Effect.succeed({ scheduled: 0, next: null }),
+      questions: Effect.succeed(1),
       paused: Effect.succeed(false),
       model: Effect.succeed({ provider: "scripted", name: "script", trouble: null })
     }),

@@ -56,6 +56,34 @@ describe("retries", () => {
     })
   )
 
+  it.effect("who asks is told of each wait before it, of that for the whole chain too", () =>
+    Effect.gen(function* () {
+      const first = yield* backend(
+        "first",
+        Array.from({ length: 4 }, () => fail(failure("server_error", { status: 500 })))
+      )
+      const waits: Array<readonly [string, number | null, number]> = []
+      const route = yield* Route.make(first, [], { maxRetries: 1, recoveryCycles: 1 })
+      yield* timed(
+        Effect.flip(
+          collect(route, {
+            ...ask("hello"),
+            waits: ({ backend, error, millis }) =>
+              Effect.sync(() => void waits.push([backend.provider, error.status, Math.floor(millis / 1_000)]))
+          })
+        )
+      )
+      assert.deepStrictEqual(
+        waits.map(([provider, status, seconds]) => [provider, status, seconds >= 15]),
+        [
+          ["first", 500, false],
+          ["first", 500, true],
+          ["first", 500, false]
+        ]
+      )
+    })
+  )
+
   it.effect("three more tries after 2, 4 and 8 seconds, each up to half longer, then the error", () =>
     Effect.gen(function* () {
       const first = yield* backend(

@@ -284,6 +284,18 @@ describe("ConfigFile", () => {
     })
   )
 
+  it.effect("knows of .env what commands may see, and only that", () =>
+    Effect.gen(function* () {
+      const { terminal } = yield* settings({
+        env: "GITHUB_TOKEN=of-env\nOTHER_TOKEN=no\n",
+        config: "terminal:\n  env_passthrough: [GITHUB_TOKEN, ABSENT_TOKEN]\n"
+      })
+      expect(Object.keys(terminal.envKept)).toEqual(["GITHUB_TOKEN"])
+      expect(Object.values(terminal.envKept).map(Redacted.value)).toEqual(["of-env"])
+      expect(JSON.stringify(terminal)).not.toContain("of-env")
+    })
+  )
+
   it.effect("keeps a platform off that the file switches off, whatever the environment holds", () =>
     Effect.gen(function* () {
       const ambient = { TELEGRAM_BOT_TOKEN: "1:x", TELEGRAM_ALLOWED_USERS: "1, 2", TELEGRAM_HOME_CHANNEL: "-100" }

@@ -30,8 +30,10 @@ const health = HealthLayer.layer({
   database: Effect.succeed(null),
   timezone: "UTC",
   workingDirectory: null,
+  command: { program: "hermes", options: "" },
   version: "9.9.9",
   jobs: Effect.succeed({ scheduled: 3, next: 60_000 }),
+  questions: Effect.succeed(1),
   paused: Effect.succeed(true),
   model: Effect.succeed({ provider: "offline", name: "offline", trouble: null })
 }).pipe(Layer.provideMerge(Layer.mergeAll(DrainLayer.layer, Registry.layer, conversations)))
@@ -54,7 +56,7 @@ describe("Health", () => {
       assert.deepStrictEqual(status.platforms, [
         { name: "telegram", state: "failed", error: "bad token: set TELEGRAM_BOT_TOKEN" }
       ])
-      assert.deepInclude(status, { jobs: { scheduled: 3, next: 60_000 }, paused: true })
+      assert.deepInclude(status, { questions: 1, jobs: { scheduled: 3, next: 60_000 }, paused: true })
       assert.include(status.gateway, { url: "http://127.0.0.1:1", version: "9.9.9", running: true })
       assert.strictEqual((yield* asked.detail).conversations[0]?.queued, 2)
     }).pipe(Effect.provide(health))

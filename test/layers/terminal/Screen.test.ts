@@ -55,6 +55,12 @@ describe("a terminal's view of a turn", () => {
     )
   })
 
+  test("an answer that broke off is told from the one that is made again", () => {
+    expect(written([started, delta("One"), { ...segment, again: true }, delta("Two")], last("Two words"))).toBe(
+      "One\n  (That broke off; again from its beginning:)\nTwo words\n"
+    )
+  })
+
   test("what was refused has not failed", () => {
     const refused: ActivityEvent = {
       _tag: "tool.settled",

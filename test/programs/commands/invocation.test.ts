@@ -1,6 +1,6 @@
 import { Either, LogLevel } from "effect"
 import { describe, expect, test } from "vitest"
-import { globalsOf, homeNamed, homeOf } from "../../../src/programs/commands/invocation.js"
+import { globalsOf } from "../../../src/programs/commands/invocation.js"
 
 const globals = (...args: ReadonlyArray<string>) => Either.getOrThrow(globalsOf(args))
 
@@ -23,16 +23,4 @@ describe("the global options", () => {
     expect(globalsOf(["status", "--home"])).toMatchObject({ _tag: "Left" })
     expect(globalsOf(["--home=", "status"])).toMatchObject({ _tag: "Left" })
   })
-})
-
-test("the home is the option's, else the environment's, else the person's", () => {
-  expect(homeOf("h", { HERMES_HOME: "/e", HOME: "/p" }, "/cwd")).toBe("/cwd/h")
-  expect(homeOf(null, { HERMES_HOME: "/e", HOME: "/p" }, "/cwd")).toBe("/e")
-  expect(homeOf(null, { HERMES_HOME: "", HOME: "/p" }, "/cwd")).toBe("/p/.hermes-effect")
-})
-
-test("another terminal is told which home is meant, unless it is the usual one, in words that a shell reads", () => {
-  expect(homeNamed("/p/.hermes-effect", { HOME: "/p", HERMES_HOME: "/p/.hermes-effect" })).toBe("")
-  expect(homeNamed("/e", { HOME: "/p", HERMES_HOME: "/e" })).toBe(" --home /e")
-  expect(homeNamed("/my mother's", { HOME: "/p" })).toBe(` --home '/my mother'\\''s'`)
 })

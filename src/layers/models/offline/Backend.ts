@@ -4,11 +4,19 @@
  */
 import { Clock, Effect, Option, Schema, Stream } from "effect"
 import type { BackendName, ModelBackendService, ModelPart, ModelRequest } from "../../../services/agent/ModelRoute.js"
+import type { OwnCommand } from "../../../services/operation/OwnCommand.js"
 import type { Message } from "../../../services/session/Transcript.js"
 import * as Intent from "./Intent.js"
 import * as JobPhrase from "./JobPhrase.js"
 import * as Phrase from "./Phrase.js"
 import * as When from "./When.js"
+
+/** Where it answers. */
+interface Setting {
+  readonly timezone: string
+  /** How a person sets up another model. */
+  readonly command: OwnCommand
+}
 
 /** What it answers: words, or the call of a tool. */
 type Reply =
@@ -81,7 +89,7 @@ const toCancel = (request: ModelRequest, result: ToolMessage): Reply | null => {
     : { _tag: "Call", tool: "cronjob", arguments: { action: "remove", job_id: choice.id } }
 }
 
-const reply = (request: ModelRequest, timezone: string): Effect.Effect<Reply> => {
+const reply = (request: ModelRequest, { command, timezone }: Setting): Effect.Effect<Reply> => {
   const results = openResults(request)
   const [first] = results
   if (first !== undefined) return Effect.succeed(toCancel(request, first) ?? words(Phrase.results(results)))
@@ -92,9 +100,9 @@ const reply = (request: ModelRequest, timezone: string): Effect.Effect<Reply> =>
   const intent = Intent.parse(newestUserText(request))
   switch (intent._tag) {
     case "Hello":
-      return Effect.succeed(words(Phrase.hello(offered)))
+      return Effect.succeed(words(Phrase.hello(offered, command)))
     case "Help":
-      return Effect.succeed(words(Phrase.help(offered)))
+      return Effect.succeed(words(Phrase.help(offered, command)))
     case "Thanks":
       return Effect.succeed(words(Phrase.thanks))
     case "Say":
@@ -136,7 +144,7 @@ const reply = (request: ModelRequest, timezone: string): Effect.Effect<Reply> =>
     case "Schedule":
       return schedule(intent.text, offered, timezone)
     case "Unknown":
-      return Effect.succeed(words(Phrase.unknown(offered)))
+      return Effect.succeed(words(Phrase.unknown(offered, command)))
   }
 }
 
@@ -149,15 +157,16 @@ const nextCallId = (request: ModelRequest): string => {
   return `offline_${calls + 1}`
 }
 
-export const make = (options: {
-  readonly model: string
-  readonly timezone: string
-  readonly contextWindow: number
-}): ModelBackendService => {
+export const make = (
+  options: Setting & {
+    readonly model: string
+    readonly contextWindow: number
+  }
+): ModelBackendService => {
   const name: BackendName = { provider: "offline", model: options.model }
   const finish = (reason: string): ModelPart => ({ _tag: "Finish", reason, usage: null, backend: name })
   const answer = (request: ModelRequest): Effect.Effect<ReadonlyArray<ModelPart>> =>
-    Effect.map(reply(request, options.timezone), (said) =>
+    Effect.map(reply(request, options), (said) =>
       said._tag === "Words"
         ? [{ _tag: "Text", delta: said.text }, finish("stop")]
         : [

@@ -2,11 +2,17 @@
 import { Option, Schema } from "effect"
 import * as JobPhrase from "./JobPhrase.js"
 import { forPeople } from "../../../services/approval/Approval.js"
+import { type OwnCommand, typed } from "../../../services/operation/OwnCommand.js"
 import type { Message } from "../../../services/session/Transcript.js"
 
-const setUp =
-  "For a real model run `hermes setup` in a terminal (`npx hermes setup` in the folder that you cloned): it asks for Anthropic, OpenAI " +
-  "or a server of your own such as Ollama, tries it and writes it down. Then start the gateway again."
+const setUp = (command: OwnCommand): string => {
+  const npx = `\`${typed({ ...command, program: "npx hermes" }, "setup")}\` in the folder that you cloned`
+  const line = command.program === "hermes" ? `\`${typed(command, "setup")}\` in a terminal (${npx})` : npx
+  return (
+    `For a real model run ${line}: it asks for Anthropic, OpenAI ` +
+    "or a server of your own such as Ollama, tries it and writes it down. Then start the gateway again."
+  )
+}
 
 const who = "I am the built-in offline assistant: a set of rules, not a language model."
 
@@ -34,13 +40,14 @@ const list = (offered: ReadonlySet<string>): string => {
   return known === "" ? "No tool is offered to me in this chat." : `What I can do:\n${known}`
 }
 
-export const hello = (offered: ReadonlySet<string>): string => `Hello! ${who}\n\n${list(offered)}\n\n${setUp}`
+export const hello = (offered: ReadonlySet<string>, command: OwnCommand): string =>
+  `Hello! ${who}\n\n${list(offered)}\n\n${setUp(command)}`
 
-export const help = (offered: ReadonlySet<string>): string =>
-  `${who}\n\n${list(offered)}\n\n\`/help\` lists the commands, which every model leaves to the gateway.\n\n${setUp}`
+export const help = (offered: ReadonlySet<string>, command: OwnCommand): string =>
+  `${who}\n\n${list(offered)}\n\n\`/help\` lists the commands, which every model leaves to the gateway.\n\n${setUp(command)}`
 
-export const unknown = (offered: ReadonlySet<string>): string =>
-  `I cannot answer that. ${who}\n\n${list(offered)}\n\n${setUp}`
+export const unknown = (offered: ReadonlySet<string>, command: OwnCommand): string =>
+  `I cannot answer that. ${who}\n\n${list(offered)}\n\n${setUp(command)}`
 
 export const thanks = "You are welcome."
 

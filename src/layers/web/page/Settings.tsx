@@ -1,4 +1,5 @@
 import type { ComponentChildren, VNode } from "preact"
+import { typed } from "../../../services/operation/OwnCommand.js"
 import type { Health } from "./gateway.js"
 import "./overview.css"
 
@@ -24,7 +25,7 @@ const Line = ({ children }: { readonly children: string }): VNode => (
 /** What is set and what is missing, in the order in which `hermes setup` asks. Secrets are typed there, never here. */
 export const Settings = ({ health }: { readonly health: Health | null }): VNode => {
   if (health === null) return <p class="overview quiet">Loading …</p>
-  const { model, platforms, timezone, workingDirectory } = health
+  const { command, model, platforms, timezone, workingDirectory } = health
   const telegram = platforms.find(({ name }) => name === "telegram")
   const hasModel = model.provider !== "offline"
   return (
@@ -34,10 +35,12 @@ export const Settings = ({ health }: { readonly health: Health | null }): VNode 
           One command asks for all of this, tries each answer, and changes what you said before. Everything can be
           skipped.
         </p>
-        <Line>npx hermes setup</Line>
+        <Line>{typed(command, "setup")}</Line>
         <p class="quiet">
-          It is typed where the gateway runs, in the folder of the program (elsewhere npx fetches another), so that no
-          key passes through a browser. <code>npx hermes gateway restart</code> makes a running gateway take it over.
+          It is typed where the gateway runs
+          {command.program === "hermes" ? "" : ", in the folder of the program (elsewhere npx fetches another)"}, so
+          that no key passes through a browser. <code>{typed(command, "gateway restart")}</code> makes a running gateway
+          take it over.
         </p>
       </section>
       <ol class="cards steps">
@@ -48,7 +51,9 @@ export const Settings = ({ health }: { readonly health: Health | null }): VNode 
               : "The built-in offline assistant answers. Anthropic, OpenAI, and whatever speaks OpenAI's protocol (Ollama, llama.cpp, OpenRouter …) can."}
           </p>
           {model.trouble === null ? null : <p class="wrong">{model.trouble.text}</p>}
-          {hasModel ? null : <Line>npx hermes setup --non-interactive --provider anthropic --api-key-stdin</Line>}
+          {hasModel ? null : (
+            <Line>{typed(command, "setup --non-interactive --provider anthropic --api-key-stdin")}</Line>
+          )}
         </Step>
         <Step title="Telegram" done={telegram !== undefined}>
           {telegram === undefined ? (
@@ -68,7 +73,7 @@ export const Settings = ({ health }: { readonly health: Health | null }): VNode 
         </Step>
       </ol>
       <p class="quiet">
-        <code>npx hermes config</code> shows every setting, <code>npx hermes doctor</code> tries them.
+        <code>{typed(command, "config")}</code> shows every setting, <code>{typed(command, "doctor")}</code> tries them.
       </p>
     </div>
   )

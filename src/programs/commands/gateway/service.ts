@@ -7,6 +7,7 @@ import * as Client from "../../../layers/http/Client.js"
 import * as ServiceManager from "../../../layers/node/service/Manager.js"
 import { Config } from "../../../services/operation/Config.js"
 import { Ended, failed } from "../failure.js"
+import { workWords } from "../work.js"
 import { Invocation } from "../invocation.js"
 import { answer, note } from "../output.js"
 import { holder, running, silent } from "../owner.js"
@@ -88,9 +89,8 @@ export const restart = Effect.gen(function* () {
   yield* startable
   const client = yield* Client.make({ url: before.address.url, key: before.key, environment })
   const { running: work } = yield* client.operation.restart({}).pipe(Effect.mapError((error) => failed(error.message)))
-  const waits = Object.entries(work).filter(([, count]) => count > 0)
-  if (waits.length > 0)
-    yield* note(`It restarts when this has ended: ${waits.map(([kind, count]) => `${count} ${kind}`).join(", ")}.`)
+  const waits = workWords(work)
+  if (waits !== "") yield* note(`It restarts when this has ended: ${waits}.`)
   const came = yield* comeback(before.address.startedAt)
   if (came === null)
     return yield* failed(

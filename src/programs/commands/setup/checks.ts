@@ -28,7 +28,7 @@ export const model = (answer: Setup.ModelAnswer, settings: SettingsShape) =>
   answer.provider === "offline"
     ? Effect.succeed("the built-in assistant, which is no language model")
     : Effect.flatMap(seatsOf(Setup.backendOf(settings, answer)), (seats) =>
-        Effect.forEach(seats.slice(0, 1), (seated) => Trial.run(seated, settings.timezone))
+        Effect.forEach(seats.slice(0, 1), (seated) => Trial.run(seated, settings))
       ).pipe(
         Effect.map(([millis = 0]) => millis),
         Effect.map((millis) => `${answer.provider}/${answer.model} answers (${(millis / 1_000).toFixed(1)} s)`),

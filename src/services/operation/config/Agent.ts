@@ -197,6 +197,6 @@ export const agent = {
     path: "terminal.env_passthrough",
     schema: Names,
     fallback: [],
-    doc: "secret-looking variables that commands may see"
+    doc: "variables that commands may see although they look like secrets, and those of .env, which they see none of otherwise; from .env nothing of the gateway's own passes (keys of models, platforms, API_SERVER_KEY)"
   })
 } as const

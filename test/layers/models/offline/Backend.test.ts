@@ -19,7 +19,12 @@ const request = (tools: ReadonlyArray<string>, ...messages: ReadonlyArray<Messag
   sessionKey: "agent:main:web:dm:1"
 })
 
-const backend = Offline.make({ model: "offline", timezone: "Europe/Zurich", contextWindow: 32_000 })
+const backend = Offline.make({
+  model: "offline",
+  timezone: "Europe/Zurich",
+  command: { program: "hermes", options: "--home /srv/other" },
+  contextWindow: 32_000
+})
 
 const said = (tools: ReadonlyArray<string>, ...messages: ReadonlyArray<Message | string>) =>
   Effect.map(collect(backend, request(tools, ...messages)), textOf)
@@ -38,7 +43,8 @@ describe("the offline assistant", () => {
       assert.include(text, "offline assistant")
       assert.include(text, "not a language model")
       assert.include(text, "run: <command>")
-      assert.include(text, "hermes setup")
+      assert.include(text, "`hermes setup --home /srv/other`")
+      assert.include(text, "`npx hermes setup --home /srv/other` in the folder")
       assert.notInclude(text, "remind me")
       assert.include(yield* said([], "help"), "No tool is offered")
     })

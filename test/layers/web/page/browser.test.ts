@@ -898,7 +898,7 @@ if (Stage.browserPath === null && !required) {
           await me.page.getByRole("button", { name: "Conversations" }).click()
           await me.list.getByRole("button", { name: "Settings" }).click()
           await view.getByText("openai-compatible/loopback").waitFor()
-          await view.getByText("npx hermes setup", { exact: true }).waitFor()
+          await view.getByText(/^hermes setup --home \//).waitFor()
           assert.strictEqual(await sideways(), 0)
           await picture(me.page, "settings-phone")
           await isAccessible(me.page)
