@@ -7,6 +7,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 const long = [
   "page/browser",
+  "page/browserJobs",
   "programs/gateway",
   "sqlite/Siblings",
   "conversation/Conversations",

@@ -19,6 +19,7 @@ import { internalEvents } from "./migrations/0050_internal_events.js"
 import { cooldowns } from "./migrations/0057_cooldowns.js"
 import { modelChoices } from "./migrations/0056_model_choices.js"
 import { transcriptRevision } from "./migrations/0100_transcript_revision.js"
+import { delegationParents } from "./migrations/0110_delegation_parents.js"
 import { usageDays } from "./migrations/0055_usage_days.js"
 import { waitingDeliveries } from "./migrations/0070_waiting_deliveries.js"
 import { liveMessages } from "./migrations/0090_live_messages.js"
@@ -46,7 +47,8 @@ const migrations = {
   "0070_waiting_deliveries": waitingDeliveries,
   "0090_live_messages": liveMessages,
   "0095_worktrees": worktrees,
-  "0100_transcript_revision": transcriptRevision
+  "0100_transcript_revision": transcriptRevision,
+  "0110_delegation_parents": delegationParents
 }
 
 const numberOf = (name: string): number => Number.parseInt(name, 10)

@@ -242,7 +242,7 @@ describe("a helper in the background", () => {
       yield* heard("Slow work")
       yield* held.waits
       yield* say("/resume the other matter")
-      yield* heard("the other matter", 2)
+      yield* heard('Back in "the other matter"')
       yield* held.answer("forty-two")
       yield* heard("/resume Slow work brings its report")
       yield* eventually("SELECT state FROM internal_events", isState("aside"))

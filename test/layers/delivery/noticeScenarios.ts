@@ -43,6 +43,10 @@ const hold = Effect.gen(function* () {
   )
 })
 
+let isPutAside = false
+/** Waits until a scenario has put its conversation aside. */
+const putAside = Effect.sleep("10 millis").pipe(Effect.repeat({ until: () => isPutAside }))
+
 type Gateway = Layer.Layer.Success<ReturnType<typeof Testing.gateway>>
 
 /** What a surface without chats was told. */
@@ -314,7 +318,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
     options: {
       model: (request) => {
         if (request.systemPrompt.startsWith("You are a helper"))
-          return Testing.effect(Effect.as(Effect.sleep("300 millis"), Testing.say("done")))
+          return Testing.effect(Effect.as(putAside, Testing.say("done")))
         if (isResult(request)) return Testing.say("it is at work")
         return lastUser(request) === "delegate"
           ? Testing.call("delegate_task", { goal: "slow", background: true })
@@ -322,10 +326,12 @@ export const scenarios: ReadonlyArray<Scenario> = [
       }
     },
     run: Effect.gen(function* () {
+      isPutAside = false
       yield* Effect.zipRight(say("another matter"), heard("you said: another matter"))
       yield* Effect.zipRight(say("/new"), heard("A new conversation"))
       yield* Effect.zipRight(say("delegate"), heard("it is at work"))
-      yield* say("/resume another matter")
+      yield* Effect.zipRight(say("/resume another matter"), heard('Back in "another matter"'))
+      isPutAside = true
       yield* heard(words["report.waits"])
     })
   },

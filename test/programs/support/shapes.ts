@@ -80,6 +80,7 @@ export const Status = Schema.Struct({
   ),
   jobs: Schema.Struct({ scheduled: whole, next: time }),
   paused: Schema.Boolean,
+  questions: whole,
   logins: Schema.Array(
     Schema.Struct({
       login: Schema.String,

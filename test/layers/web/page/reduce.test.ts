@@ -368,6 +368,7 @@ describe("a restart of the gateway", () => {
     type: "health",
     health: {
       status,
+      command: { program: "hermes", options: "" },
       version: "1",
       uptime: 1,
       pid: 1,
