@@ -3,15 +3,25 @@ import * as Turn from "../../fibers/Turn.js"
 import { StateCorrupt } from "../../services/state/StateError.js"
 import type { Condition } from "./Condition.js"
 import type { ConnectionThread } from "./ConnectionThread.js"
-
-/** Transactions between two checkpoints: each syncs the disk, and the commits beside it wait for that. */
-const everyTransactions = 1_024
+import type { LogIndex } from "./LogIndex.js"
 
 /** Frames (4 KiB each) of log above which writers wait for a checkpoint that catches up, so that the log starts over: 32 MiB. */
 const boundFrames = 8_192
 
-/** And growth of the log between two: some transactions are large. */
+/** Transactions between two checkpoints: each syncs the disk, and the commits beside it wait for that. */
+const everyTransactions = 1_024
+
+/**
+ * And frames, or growth of the log, where those are many: what is left to do when the log reaches its bound is what writers
+ * wait for.
+ */
+const everyFrames = 4_096
 const everyBytes = 8 * 2 ** 20
+
+/** So few frames are followed in hardly more than the disk takes. */
+const fewFrames = 64
+/** Passes before the one that writers wait for: many writers write faster than a disk follows. */
+const mostPasses = 4
 
 /** A log this many times its bound does not wait to hear that it is: the thread may be slow to begin on a busy machine. */
 const boundsAtMost = 2
@@ -32,13 +42,18 @@ export const none: Checkpointer = { committed: () => {}, isRoom: () => true, roo
  * Moves the log into the database file beside the writer, always PASSIVE: a checkpoint inside a commit would make one
  * in a few hundred commits slow. When the log is over its bound, writers wait for the one checkpoint that catches up.
  */
-export const make = (thread: ConnectionThread, condition: Condition): Effect.Effect<Checkpointer, never, Scope.Scope> =>
+export const make = (
+  thread: ConnectionThread,
+  condition: Condition,
+  logIndex: Pick<LogIndex, "frames">
+): Effect.Effect<Checkpointer, never, Scope.Scope> =>
   Effect.gen(function* () {
     const due = yield* Queue.sliding<void>(1)
     const room = yield* Effect.makeLatch(true)
     let catchingUp = false
     let transactions = 0
     let seenBytes = condition.logBytes()
+    let seenFrames = 0
     let bound = boundFrames
 
     const shut = (): void => {
@@ -53,16 +68,25 @@ export const make = (thread: ConnectionThread, condition: Condition): Effect.Eff
     const catchUp = Effect.gen(function* () {
       // Through the names of other files the thread would write into what is not ours.
       if (condition.wrong() !== null) return
-      const progress = yield* thread.checkpoint
+      let progress = yield* thread.checkpoint
       if (progress.log < bound) return
+      // Each pass has to follow what was written during the one before, which is less each time: the one that writers wait
+      // for has least to do.
+      for (let pass = 0, behind = progress.log; pass < mostPasses && behind > fewFrames; pass++) {
+        const next = yield* thread.checkpoint
+        behind = next.log - progress.log
+        progress = next
+      }
       shut()
       const caughtUp = yield* thread.checkpoint
-      const left = caughtUp.log - caughtUp.checkpointed
+      // A look of our own holds it up for a moment.
+      const { checkpointed, log } = caughtUp.log === caughtUp.checkpointed ? caughtUp : yield* thread.checkpoint
+      const left = log - checkpointed
       // A reader keeps the log from starting over: waiting for it would stop all writes, so the bound moves on.
       bound = left === 0 ? boundFrames : bound * 2
       if (left > 0)
         yield* Effect.logWarning("the write-ahead log cannot be emptied: another process reads an old state").pipe(
-          Effect.annotateLogs({ frames: caughtUp.log, left })
+          Effect.annotateLogs({ frames: log, left })
         )
     })
 
@@ -84,8 +108,12 @@ export const make = (thread: ConnectionThread, condition: Condition): Effect.Eff
       committed: () => {
         transactions += 1
         const grown = condition.logBytes() - seenBytes
-        if (transactions % everyTransactions !== 0 && grown < everyBytes) return
+        const frames = logIndex.frames()
+        // It has started over.
+        if (frames < seenFrames) seenFrames = 0
+        if (transactions % everyTransactions !== 0 && grown < everyBytes && frames - seenFrames < everyFrames) return
         seenBytes += grown
+        seenFrames = frames
         // It grows only when all of it is in use.
         if (grown > 0 && seenBytes > boundsAtMost * bound * frameBytes && condition.wrong() === null) shut()
         due.unsafeOffer(undefined)

@@ -217,7 +217,7 @@ export const open = ({ file, journalMode = "wal", lingerMillis = 0, openLogSync 
     const { condition, logIndex, reader, writer } = yield* openPair(file, journalMode)
     const hasLog = writer.journal === "wal"
     const checkpointer = hasLog
-      ? yield* Checkpointer.make(yield* ConnectionThread.make(file, "FULL"), condition)
+      ? yield* Checkpointer.make(yield* ConnectionThread.make(file, "FULL"), condition, logIndex)
       : Checkpointer.none
     const logSync = hasLog ? yield* acquireLogSync(file, openLogSync) : null
     return yield* makeDatabase({ writer, reader, checkpointer, condition, logIndex, logSync, lingerMillis })

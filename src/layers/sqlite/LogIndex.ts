@@ -28,10 +28,12 @@ export interface LogIndex {
    * `thorough`: where pages were read again, frames that are new since the last such look are compared with the log, too.
    */
   readonly damage: (thorough: boolean) => string | null
+  /** Frames that were in the log when it was last looked at; 0 where nobody looks. */
+  readonly frames: () => number
   readonly close: () => void
 }
 
-export const none: LogIndex = { damage: () => null, close: () => {} }
+export const none: LogIndex = { damage: () => null, frames: () => 0, close: () => {} }
 
 /**
  * Open descriptors by the file that they mean. To close one drops the locks that SQLite has on the file in this process, so
@@ -175,6 +177,7 @@ export const open = (file: string): LogIndex => {
       if (found === null && !isWhole(thorough)) found = detail
       return found
     },
+    frames: () => seen?.frames ?? 0,
     close: () => {
       closeSync(log)
       held.release()

@@ -13,6 +13,7 @@ import * as Condition from "./Condition.js"
 import * as ConnectionThread from "./ConnectionThread.js"
 import * as DatabaseFile from "./DatabaseFile.js"
 import * as DirectClient from "./DirectClient.js"
+import * as LogIndex from "./LogIndex.js"
 import * as Rows from "./Rows.js"
 import { detailOf, isBusy } from "./SqliteFailure.js"
 import * as SteadyConnection from "./SteadyConnection.js"
@@ -131,7 +132,7 @@ const besideOf = (file: string) =>
   Effect.gen(function* () {
     const condition = Condition.make(yield* DatabaseFile.watch(file))
     const thread = yield* ConnectionThread.make(file, "NORMAL")
-    const checkpointer = yield* Checkpointer.make(thread, condition)
+    const checkpointer = yield* Checkpointer.make(thread, condition, LogIndex.none)
     const write: Write = (statements) =>
       checkpointer.room.pipe(
         Effect.zipRight(
