@@ -24,6 +24,7 @@ import path from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { build } from "rolldown"
+import { external } from "./external.mjs"
 import { stamp } from "./fresh.mjs"
 import { warm } from "./warm.mjs"
 
@@ -88,16 +89,7 @@ const bin = async () => {
   const { output } = await build({
     input,
     platform: "node",
-    // Native, or asked for only where they are installed.
-    external: [
-      "better-sqlite3",
-      "node-pty",
-      "web-tree-sitter",
-      "@parcel/watcher",
-      "bufferutil",
-      "utf-8-validate",
-      "pg-native"
-    ],
+    external,
     plugins: [ascii],
     logLevel: "warn",
     output: {

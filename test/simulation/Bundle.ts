@@ -3,20 +3,10 @@ import { mkdirSync, mkdtempSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { build, type Plugin } from "rolldown"
+import { external } from "../../build/external.mjs"
 import type { Plant } from "./Plants.js"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
-
-/** Native, or asked for only where they are installed. */
-const external = [
-  "better-sqlite3",
-  "node-pty",
-  "web-tree-sitter",
-  "@parcel/watcher",
-  "bufferutil",
-  "utf-8-validate",
-  "pg-native"
-]
 
 const planting = (plant: Plant): Plugin => ({
   name: "plant",

@@ -8,6 +8,7 @@ import process from "node:process"
 import { fileURLToPath } from "node:url"
 import { rolldown } from "rolldown"
 import { afterAll, beforeAll } from "vitest"
+import { external } from "../../../build/external.mjs"
 import { fresh } from "../../../build/fresh.mjs"
 
 const at = (place: string): string => fileURLToPath(new URL(place, import.meta.url))
@@ -23,16 +24,7 @@ export const crashing = (): string => {
       // The care for the database runs what is called worker.js beside it.
       input: { crashing: at("crashing.mjs"), worker: at("../../../dist/programs/worker.js") },
       platform: "node",
-      // Native, or asked for only where they are installed: as in build/build.mjs.
-      external: [
-        "better-sqlite3",
-        "node-pty",
-        "web-tree-sitter",
-        "@parcel/watcher",
-        "bufferutil",
-        "utf-8-validate",
-        "pg-native"
-      ],
+      external,
       logLevel: "silent"
     })
     await program.write({ dir: folder, format: "esm" })
