@@ -169,7 +169,9 @@ export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
         answered(
           Effect.gen(function* () {
             const { key } = yield* found(path.id)
-            return { mode: yield* busyModes.of(SessionKey.make(key ?? "")) }
+            // Nobody writes to a run or a helper.
+            if (key === null) return { mode: settings.conversation.busyMode }
+            return { mode: yield* busyModes.of(SessionKey.make(key)) }
           })
         )
       )

@@ -421,6 +421,7 @@ layer(server(), { excludeTestServices: true })("sessions", (it) => {
       )
       assert.strictEqual(yield* chat(hidden.id, "web"), 404)
       assert.strictEqual((yield* ask(`/api/sessions/${hidden.id}/messages`)).status, 200, "it may be read")
+      assert.strictEqual((yield* ask(`/api/sessions/${hidden.id}/busy`)).status, 200, "also where nobody writes")
     })
   )
 
