@@ -6,30 +6,20 @@ import { Owner } from "../../services/state/Owner.js"
 import { isOwned } from "./OwnerLease.js"
 import * as Rows from "./Rows.js"
 
-const Row = Schema.Struct({
+const delegation = {
   id: Schema.String,
   parentTurnId: Schema.String,
   childTurnId: Schema.String,
   childSessionId: Schema.String,
   callId: Schema.String,
   goal: Schema.String,
-  group: Schema.NullOr(Schema.String),
   startedAt: Schema.Number
-})
+}
+const Row = Schema.Struct({ ...delegation, group: Schema.NullOr(Schema.String) })
 const many = Rows.all(Row, "delegations")
 
 const past = Rows.all(
-  Schema.Struct({
-    id: Schema.String,
-    parentTurnId: Schema.String,
-    childTurnId: Schema.String,
-    childSessionId: Schema.String,
-    callId: Schema.String,
-    goal: Schema.String,
-    background: Rows.Flag,
-    startedAt: Schema.Number,
-    status: Schema.NullOr(DelegateStatus)
-  }),
+  Schema.Struct({ ...delegation, background: Rows.Flag, status: Schema.NullOr(DelegateStatus) }),
   "delegations"
 )
 

@@ -31,13 +31,7 @@ export interface GroupMember {
 }
 
 /** A helper that a conversation had, or has. */
-export interface PastDelegation {
-  readonly id: string
-  readonly parentTurnId: string
-  readonly childTurnId: string
-  readonly childSessionId: string
-  readonly callId: string
-  readonly goal: string
+export interface PastDelegation extends Omit<NewDelegation, "role" | "group"> {
   readonly background: boolean
   readonly startedAt: number
   /** Null while it works. */
