@@ -26,6 +26,7 @@ import { promisify } from "node:util"
 import { build } from "rolldown"
 import { external } from "./external.mjs"
 import { stamp } from "./fresh.mjs"
+import { shapes } from "./shapes.mjs"
 import { warm } from "./warm.mjs"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
@@ -90,7 +91,7 @@ const bin = async () => {
     input,
     platform: "node",
     external,
-    plugins: [ascii],
+    plugins: [shapes, ascii],
     logLevel: "warn",
     output: {
       dir: "dist/bin",

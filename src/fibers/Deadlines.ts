@@ -3,6 +3,7 @@
  * what the call does itself.
  */
 import { Effect, FiberId, Queue, type Scope } from "effect"
+import * as Transient from "./internal/transient.js"
 import * as Turn from "./Turn.js"
 
 interface Deadline {
@@ -29,7 +30,7 @@ export const make: Effect.Effect<Deadlines, never, Scope.Scope> = Effect.gen(fun
   const clock = yield* Effect.clock
   // Of a clock that nobody sets.
   const millisNow = (): number => Number(clock.unsafeCurrentTimeNanos()) / 1e6
-  const open = new Set<Deadline>()
+  const open = Transient.make<Deadline>()
   const signals = yield* Queue.sliding<void>(1)
   let wakesAt = Number.POSITIVE_INFINITY
 

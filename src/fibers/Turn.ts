@@ -26,6 +26,8 @@ import { binding, locallyAll } from "./internal/bind.js"
 import { CurrentTurn } from "./internal/current.js"
 import * as facts from "./internal/facts.js"
 import * as leave from "./internal/leave.js"
+import * as nurseries from "./internal/nursery.js"
+import type { Nursery } from "./Nursery.js"
 import * as Presence from "./Presence.js"
 import * as SessionIdentity from "./SessionIdentity.js"
 
@@ -201,19 +203,20 @@ export const forkIn =
     )
 
 /**
- * Lives as long as `scope`: bound to the turn of the fiber that asks where there is one, as {@link forkIn}, and else a
+ * Lives as long as `nursery`: bound to the turn of the fiber that asks where there is one, as {@link forkIn}, and else a
  * worker that carries nobody. For what serves both.
  */
 export const forkApart =
-  (scope: Scope.Scope) =>
+  (nursery: Nursery) =>
   <A, E>(self: Effect.Effect<A, E>): Effect.Effect<TurnFiber<A, E>> =>
-    Effect.flatMap(currentOption, (turn) =>
-      Effect.map(
-        Option.isSome(turn)
-          ? Effect.forkIn(self, scope)
-          : leave.detached<Fiber.RuntimeFiber<A, E>, never, never>(Effect.forkIn(self, scope)),
-        opaque
-      )
+    Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(currentOption, (turn) => {
+        const fork = nurseries.fork(nursery)(restore(self))
+        return Effect.map(
+          Option.isSome(turn) ? fork : leave.detached<Fiber.RuntimeFiber<A, E>, never, never>(fork),
+          opaque
+        )
+      })
     )
 
 /** The outcome of a fiber and nothing else of it: a join would copy its whole context over the caller's. */
@@ -314,13 +317,13 @@ export const forkWorker = <A, E, R>(
 /**
  * As {@link forkWorker}, with a certain beginning and a certain end: nothing interrupts it before its first step, where an
  * `ensuring` of its own would not be in place yet. It can be interrupted only where it says so, in its own
- * `Effect.interruptible`; without such a place the scope waits for its end.
+ * `Effect.interruptible`; without such a place the nursery's scope waits for its end.
  */
 export const forkCertain =
-  (scope: Scope.Scope) =>
+  (nursery: Nursery) =>
   <A, E, R>(self: Effect.Effect<A, E, R> & leave.Detachable<A, E, R>): Effect.Effect<TurnFiber<A, E>, never, R> =>
     Effect.map(
-      leave.detached<Fiber.RuntimeFiber<A, E>, never, R>(Effect.uninterruptible(Effect.forkIn<A, E, R>(self, scope))),
+      leave.detached<Fiber.RuntimeFiber<A, E>, never, R>(nurseries.fork(nursery)<A, E, R>(self)),
       opaque
     )
 

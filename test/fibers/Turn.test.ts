@@ -8,6 +8,7 @@ import * as CronMarker from "../../src/fibers/CronMarker.js"
 import * as DeliveryOrigin from "../../src/fibers/DeliveryOrigin.js"
 import * as Field from "../../src/fibers/Field.js"
 import * as facts from "../../src/fibers/internal/facts.js"
+import * as Nursery from "../../src/fibers/Nursery.js"
 import { Parcel } from "../../src/fibers/Parcel.js"
 import * as Presence from "../../src/fibers/Presence.js"
 import * as SessionIdentity from "../../src/fibers/SessionIdentity.js"
@@ -622,10 +623,10 @@ describe("Turn.forkWorker, Turn.detach, Turn.cleared", () => {
     })
   )
 
-  it.effect("a fiber apart belongs to the turn that asks, and outside of any to nobody, whoever made its scope", () =>
+  it.scoped("a fiber apart belongs to the turn that asks, and outside of any to nobody, whoever made its scope", () =>
     Effect.gen(function* () {
-      const scope = yield* Turn.enter(B)(Scope.make())
-      const apart = Effect.flatMap(Turn.forkApart(scope)(Effect.zip(Turn.peek, Turn.currentOption)), Turn.result)
+      const nursery = yield* Turn.enter(B)(Nursery.make)
+      const apart = Effect.flatMap(Turn.forkApart(nursery)(Effect.zip(Turn.peek, Turn.currentOption)), Turn.result)
       const [mine, turn] = yield* Turn.enter(A)(apart)
       assert.deepStrictEqual(mine, factsOf(A))
       assert.strictEqual(Option.getOrNull(turn)?.id, A.id)
@@ -647,13 +648,14 @@ describe("Turn.forkWorker, Turn.detach, Turn.cleared", () => {
           Effect.ensuring(note(`${name} ended`))
         )
       const scope = yield* Scope.make()
-      const certain = yield* Turn.forkCertain(scope)(work("certain"))
+      const nursery = yield* Scope.extend(Nursery.make, scope)
+      const certain = yield* Turn.forkCertain(nursery)(work("certain"))
       yield* Turn.interrupt(certain)
       const other = yield* Turn.forkWorker(work("other")).pipe(Scope.extend(scope))
       yield* Turn.interrupt(other)
       assert.deepStrictEqual(seen, ["certain begun", "certain ended"])
       yield* Turn.enter(A)(
-        Turn.forkCertain(scope)(
+        Turn.forkCertain(nursery)(
           Effect.zip(
             Turn.peek,
             Effect.sync(() => "nobody")
@@ -663,7 +665,7 @@ describe("Turn.forkWorker, Turn.detach, Turn.cleared", () => {
         Effect.flatMap(Turn.result),
         Effect.map(([{ identity }]) => assert.strictEqual(identity.platform._tag, "Unset"))
       )
-      const late = yield* Turn.forkCertain(scope)(work("late"))
+      const late = yield* Turn.forkCertain(nursery)(work("late"))
       yield* settle
       yield* Scope.close(scope, Exit.void)
       assert.isTrue(Exit.isInterrupted(yield* Turn.exit(late)))

@@ -9,6 +9,7 @@ import type { AmbientEnvironment } from "../../src/fibers/AmbientEnvironment.js"
 import * as ChildEnvironment from "../../src/fibers/ChildEnvironment.js"
 import * as CronMarker from "../../src/fibers/CronMarker.js"
 import * as DeliveryOrigin from "../../src/fibers/DeliveryOrigin.js"
+import * as Nursery from "../../src/fibers/Nursery.js"
 import { Parcel } from "../../src/fibers/Parcel.js"
 import * as SessionIdentity from "../../src/fibers/SessionIdentity.js"
 import * as Shared from "../../src/fibers/Shared.js"
@@ -51,7 +52,7 @@ runnable(Effect.flatMap(TurnQueue.make<string>(1), (queue) => queue.consume(() =
 // @ts-expect-error a worker carries nobody: it cannot need the turn
 runnable(Effect.scoped(Turn.forkWorker(needsTurn)))
 // @ts-expect-error nor can one that begins for certain
-runnable(Effect.scopeWith((scope) => Turn.forkCertain(scope)(needsTurn)))
+runnable(Effect.scoped(Effect.flatMap(Nursery.make, (nursery) => Turn.forkCertain(nursery)(needsTurn))))
 // @ts-expect-error nor can it with other needs beside
 void Turn.forkWorker(needsBoth)
 // @ts-expect-error who leaves the turn cannot need it

@@ -6,6 +6,7 @@
  */
 import { Cause, Clock, Deferred, Effect, Exit, Option, Queue } from "effect"
 import * as Field from "../../fibers/Field.js"
+import type * as Nursery from "../../fibers/Nursery.js"
 import * as Turn from "../../fibers/Turn.js"
 import type { ToolCallStore } from "../../services/agent/ToolCallStore.js"
 import type { Spending } from "../../services/agent/Spending.js"
@@ -56,6 +57,8 @@ export interface ActorServices extends TypedCommands.Services {
   readonly authorization: typeof Authorization.Authorization.Service
   readonly progress: Progress
   readonly calls: typeof ToolCallStore.Service
+  /** Of the turns that run. */
+  readonly nursery: Nursery.Nursery
 }
 
 export interface Actor {

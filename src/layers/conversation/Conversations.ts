@@ -1,4 +1,5 @@
 import { Clock, Context, Deferred, Effect, Exit, Layer, Queue } from "effect"
+import * as Nursery from "../../fibers/Nursery.js"
 import * as Turn from "../../fibers/Turn.js"
 import { Agent } from "../../services/agent/Agent.js"
 import type { ModelChoice } from "../../services/agent/ModelChoice.js"
@@ -52,6 +53,9 @@ const sweepInterval = "30 seconds"
 const parkInterval = "100 millis"
 
 const make = Effect.gen(function* () {
+  const loops = new Map<Actor.Actor, Turn.TurnFiber<void>>()
+  // Added before the turns' nursery, so it runs after theirs: what a turn tells its actor at its end is still heard.
+  yield* Effect.addFinalizer(() => Effect.forEach(loops.values(), Turn.interrupt, { discard: true }))
   const services: Actor.ActorServices = {
     settings: yield* Settings,
     scope: yield* Effect.scope,
@@ -77,13 +81,11 @@ const make = Effect.gen(function* () {
     turnRun: yield* TurnRun.make,
     authorization: yield* Authorization,
     progress: yield* Progress.make,
-    calls: yield* ToolCallStore
+    calls: yield* ToolCallStore,
+    nursery: yield* Nursery.make
   }
   const actors = new Map<string, Actor.Actor>()
-  const loops = new Map<Actor.Actor, Turn.TurnFiber<void>>()
   const runner = yield* Turn.workerRunner<never>()
-  // Added before any turn's, so it runs after theirs: what a turn tells its actor at its end is still heard.
-  yield* Effect.addFinalizer(() => Effect.forEach(loops.values(), Turn.interrupt, { discard: true }))
 
   const retire = (actor: Actor.Actor): void => {
     actors.delete(actor.key)

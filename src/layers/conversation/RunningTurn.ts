@@ -1,5 +1,6 @@
 /** A conversation's turn while it runs: a fiber of its own, entered from its event, and the texts that steer it. */
-import { Clock, Effect, type Scope } from "effect"
+import { Clock, Effect } from "effect"
+import type * as Nursery from "../../fibers/Nursery.js"
 import * as Turn from "../../fibers/Turn.js"
 import type { Steer } from "../../services/agent/Agent.js"
 import type { Inbox, InboxEntry } from "../../services/conversation/Inbox.js"
@@ -31,7 +32,7 @@ export interface RunningTurn extends Changing {
 }
 
 export interface StartServices {
-  readonly scope: Scope.Scope
+  readonly nursery: Nursery.Nursery
   readonly inbox: typeof Inbox.Service
   readonly turnRun: TurnRun
 }
@@ -46,9 +47,9 @@ export interface StartOptions {
   readonly ended: Effect.Effect<unknown>
 }
 
-/** Starts the turn of an event in the services' scope; it is certain to begin, and so to end. */
+/** Starts the turn of an event in the services' nursery; it is certain to begin, and so to end. */
 export const start = Effect.fnUntraced(function* (
-  { inbox, scope, turnRun }: StartServices,
+  { inbox, nursery, turnRun }: StartServices,
   { beginning, ended, entry, opened, steered }: StartOptions
 ): Effect.fn.Return<RunningTurn> {
   const { close, session, turn } = opened
@@ -81,7 +82,7 @@ export const start = Effect.fnUntraced(function* (
       changing.spoken = true
     })
   })
-  const fiber = yield* Turn.forkCertain(scope)(
+  const fiber = yield* Turn.forkCertain(nursery)(
     Turn.cleared(AdmissionTurn.enter(turn)(body)).pipe(Effect.ensuring(Effect.zipRight(close, ended)))
   )
   return Object.assign(changing, { turnId: turn.id, sessionId: session.id, entry, fiber, startedAt })

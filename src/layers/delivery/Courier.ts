@@ -1,6 +1,7 @@
 /** Carries rows to their chat, one chat's in order, and settles each. What has been begun goes on without whoever asked. */
-import { Clock, Effect, type Scope } from "effect"
+import { Clock, Effect } from "effect"
 import * as Deadlines from "../../fibers/Deadlines.js"
+import type * as Nursery from "../../fibers/Nursery.js"
 import * as Turn from "../../fibers/Turn.js"
 import type { Button } from "../../services/adapter/Adapter.js"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
@@ -77,7 +78,7 @@ const afterwards = (outcome: Exclude<Outcome, { readonly _tag: "Sent" }>, row: D
 export const stops = (row: DeliveryRow, outcome: Outcome): boolean =>
   outcome._tag === "Waits" || (outcome._tag !== "Sent" && row.media.length === 0)
 
-export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Service, scope: Scope.Scope) =>
+export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Service, nursery: Nursery.Nursery) =>
   Effect.gen(function* () {
     const outbox = yield* Outbox
     const registry = yield* AdapterRegistry
@@ -86,7 +87,7 @@ export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Serv
     const bounded = makeBounded(yield* Deadlines.make)
 
     const apart = <A, E>(self: Effect.Effect<A, E>): Effect.Effect<Turn.TurnFiber<A, E>> =>
-      Turn.forkApart(scope)(Effect.interruptible(self))
+      Turn.forkApart(nursery)(Effect.interruptible(self))
 
     const carry = Effect.fnUntraced(function* (
       row: DeliveryRow,

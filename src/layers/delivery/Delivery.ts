@@ -3,6 +3,7 @@ import { Effect, Layer, Option } from "effect"
 import { AmbientEnvironment, isCronAt } from "../../fibers/AmbientEnvironment.js"
 import type { Address } from "../../fibers/DeliveryOrigin.js"
 import * as Field from "../../fibers/Field.js"
+import * as Nursery from "../../fibers/Nursery.js"
 import * as Turn from "../../fibers/Turn.js"
 import type { Adapter, Button } from "../../services/adapter/Adapter.js"
 import { AdapterRegistry } from "../../services/adapter/AdapterRegistry.js"
@@ -99,7 +100,7 @@ const make = Effect.gen(function* () {
   const ledger = yield* Ledger.make(holds)
   const files = yield* MediaFiles
   const shaping = Shaping.make(files, redactor)
-  const courier = yield* Courier.make(ledger, holds, files, scope)
+  const courier = yield* Courier.make(ledger, holds, files, yield* Nursery.make)
   const waiting = yield* Waiting.make(holds, ledger, courier, scope)
   const recovery = yield* Recovery.make(ledger)
   const streams = yield* ReplyStream.make(ledger, courier, holds)

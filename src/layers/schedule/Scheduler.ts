@@ -3,6 +3,7 @@
  * places come free. What is written for a run is on the disk before its instant, so that at the instant it only begins.
  */
 import { Clock, Deferred, Effect, Layer, Mailbox, Random, Scope } from "effect"
+import * as Nursery from "../../fibers/Nursery.js"
 import * as Turn from "../../fibers/Turn.js"
 import { ClockWatch } from "../../services/operation/ClockWatch.js"
 import { Drain } from "../../services/operation/Drain.js"
@@ -59,6 +60,7 @@ const make = Effect.gen(function* () {
     (mailbox) => mailbox.shutdown
   )
   const offered = Effect.asVoid(places.offer(undefined))
+  const nursery = yield* Nursery.make
 
   const worker = <A, E>(self: Effect.Effect<A, E>) =>
     Effect.provideService(Turn.forkWorker<A, E, never>(self), Scope.Scope, scope)
@@ -109,7 +111,7 @@ const make = Effect.gen(function* () {
       const waited = instant === undefined ? jitter : Effect.zipRight(instant, jitter)
       const certain =
         instant === undefined && delay === 0 ? run : Effect.zipRight(Effect.exit(Effect.interruptible(waited)), run)
-      return Effect.map(Turn.forkCertain(scope)(Effect.ensuring(certain, ended)), (fiber) => {
+      return Effect.map(Turn.forkCertain(nursery)(Effect.ensuring(certain, ended)), (fiber) => {
         entry.fiber = fiber
       })
     })

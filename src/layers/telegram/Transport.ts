@@ -42,6 +42,7 @@ export interface Outgoing {
 
 export interface Signal {
   readonly addEventListener: (type: "abort", listener: () => void) => void
+  readonly removeEventListener: (type: "abort", listener: () => void) => void
 }
 
 export type Fetch = (url: string, outgoing: Outgoing) => Promise<{ readonly json: () => Promise<unknown> }>
@@ -71,6 +72,19 @@ const answerOf = (status: number, body: string): Either.Either<unknown, Transpor
         detail: `an answer with status ${status} that is not the Bot API's`
       })
   )
+
+/**
+ * Ends a request that is given up. The signal forgets it as soon as it is over: grammy's keeps its listeners in weak maps,
+ * which hold what is in them until the next full collection.
+ */
+const endedBy = (signal: Signal, request: http.ClientRequest, fail: () => void): void => {
+  const end = (): void => {
+    fail()
+    request.destroy()
+  }
+  signal.addEventListener("abort", end)
+  request.once("close", () => signal.removeEventListener("abort", end))
+}
 
 const fetchOver =
   (
@@ -113,10 +127,7 @@ const fetchOver =
         else sent = true
       })
       request.on("error", (error) => fail(error.message))
-      signal.addEventListener("abort", () => {
-        fail("no answer in time")
-        request.destroy()
-      })
+      endedBy(signal, request, () => fail("no answer in time"))
       if (typeof body === "string") return void request.end(body)
       body.on("error", (error) => request.destroy(error))
       request.on("close", () => body.destroy())
@@ -146,10 +157,7 @@ const downloadOver =
         response.on("end", () => resolve(Buffer.concat(chunks)))
       })
       request.on("error", (error) => fail(error.message))
-      signal.addEventListener("abort", () => {
-        fail("no answer in time")
-        request.destroy()
-      })
+      endedBy(signal, request, () => fail("no answer in time"))
     })
 
 /** Keeps connections alive; closes them with the scope. */

@@ -1,0 +1,16 @@
+/** Where fibers live that end with a scope: `Turn.forkApart` and `Turn.forkCertain` put theirs into one. */
+import type { Effect, Scope } from "effect"
+import * as nursery from "./internal/nursery.js"
+
+export declare const TypeId: unique symbol
+
+/** Opaque: only the doors of a turn fork into it. */
+export interface Nursery {
+  readonly [TypeId]: typeof TypeId
+}
+
+/**
+ * Lasts as long as the scope. When that closes, all fibers are interrupted and waited for, before whatever the scope had
+ * acquired earlier is released.
+ */
+export const make: Effect.Effect<Nursery, never, Scope.Scope> = nursery.make
