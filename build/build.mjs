@@ -51,6 +51,25 @@ const ascii = {
   }
 }
 
+/**
+ * `@effect/platform-node` loads undici wherever its HTTP client is imported, which takes as long as a short command does
+ * all in all; only requests of a gateway to others go through it. So it is loaded when the first of its names is used.
+ */
+const lazyUndici = {
+  name: "lazy-undici",
+  resolveId: (id, importer) =>
+    /platform-node\/.*\/httpClientUndici\.js$/.test(importer ?? "") && id.endsWith("/Undici.js")
+      ? `${importer}?lazy-undici.cjs`
+      : null,
+  load: (id) => {
+    const [importer, query] = id.split("?")
+    if (query !== "lazy-undici.cjs") return null
+    const used = [...readFileSync(importer, "utf8").matchAll(/\bUndici\.([A-Za-z]+)/g)].map(([, name]) => name)
+    const getters = [...new Set(used)].map((name) => `get ${name}() { return require("undici").${name} }`)
+    return { code: `module.exports = { ${getters.join(", ")} }`, moduleType: "js" }
+  }
+}
+
 /** The licences of what a bundle contains, as they ask for. */
 const notices = (chunks) => {
   const packages = new Map()
@@ -91,7 +110,8 @@ const bin = async () => {
     input,
     platform: "node",
     external,
-    plugins: [shapes, ascii],
+    plugins: [lazyUndici, shapes, ascii],
+    preserveEntrySignatures: "allow-extension",
     logLevel: "warn",
     output: {
       dir: "dist/bin",
@@ -99,6 +119,11 @@ const bin = async () => {
       comments: false,
       // A script from V8's cache cannot import(): what is left of it becomes require().
       dynamicImportInCjs: false,
+      // Apart, so that who only shares modules with it does not load it.
+      codeSplitting: {
+        includeDependenciesRecursively: false,
+        groups: [{ name: "client", test: /\/undici\/|\/platform-node\/.*(NodeHttpClient|Undici)\.js$|lazy-undici/ }]
+      },
       // Names stay: they are what spans, errors and stack traces say.
       minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
       entryFileNames: "[name]-[hash].cjs",

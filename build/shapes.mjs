@@ -13,7 +13,9 @@ export const steady = (code) => {
   const places = []
   new Visitor({
     ObjectExpression({ properties: [first, ...others] }) {
-      if (first?.type === "SpreadElement" && others.length > 0) places.push(first.start)
+      if (first?.type !== "SpreadElement" || others.length === 0) return
+      // V8 puts accessors last there, which would change.
+      if (others.every(({ kind, type }) => type === "SpreadElement" || kind === "init")) places.push(first.start)
     }
   }).visit(program)
   let built = ""

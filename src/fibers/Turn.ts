@@ -322,10 +322,7 @@ export const forkWorker = <A, E, R>(
 export const forkCertain =
   (nursery: Nursery) =>
   <A, E, R>(self: Effect.Effect<A, E, R> & leave.Detachable<A, E, R>): Effect.Effect<TurnFiber<A, E>, never, R> =>
-    Effect.map(
-      leave.detached<Fiber.RuntimeFiber<A, E>, never, R>(nurseries.fork(nursery)<A, E, R>(self)),
-      opaque
-    )
+    Effect.map(leave.detached<Fiber.RuntimeFiber<A, E>, never, R>(nurseries.fork(nursery)<A, E, R>(self)), opaque)
 
 /** For callbacks of foreign libraries outside of any turn (servers, pollers): what they run carries nobody and may not need a turn. */
 export const workerRunner = <R = never>(): Effect.Effect<

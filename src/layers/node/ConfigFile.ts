@@ -30,6 +30,7 @@ import * as ModelKeys from "./ModelKeys.js"
 import * as OwnCommand from "./OwnCommand.js"
 import * as OutsideSettings from "./OutsideSettings.js"
 import * as PlainFile from "./PlainFile.js"
+import * as SystemZone from "./SystemZone.js"
 
 const megabyte = 1024 * 1024
 
@@ -82,7 +83,7 @@ const settingsOf = (
   return {
     home: home.directory,
     command: OwnCommand.of(home.directory, environment),
-    timezone: value(keys.timezone) ?? new Intl.DateTimeFormat().resolvedOptions().timeZone,
+    timezone: value(keys.timezone) ?? SystemZone.name(environment),
     profile: "default",
     model: backend(
       provider,

@@ -170,7 +170,7 @@ const rowOfRun = Effect.gen(function* () {
   const known = (yield* json) ? [] : yield* jobs.list({ all: true })
   const byId = new Map<string, Words.RunJob>(known.map((job) => [job.id, job]))
   // A gateway that runs shows its runs also while the settings are being edited and cannot be read.
-  const timezone = yield* Effect.orElseSucceed(configuredZone, systemZone)
+  const timezone = yield* Effect.orElse(configuredZone, () => systemZone)
   return (run: RunView) => Words.runRow(run, byId.get(run.jobId), timezone)
 })
 

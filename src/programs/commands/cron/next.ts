@@ -5,6 +5,7 @@ import * as Options from "@effect/cli/Options"
 import * as FileSystem from "@effect/platform/FileSystem"
 import { Clock, Effect, Option, Schema } from "effect"
 import path from "node:path"
+import * as SystemZone from "../../../layers/node/SystemZone.js"
 import { Preview } from "../../../services/api/Jobs.js"
 import { Settings } from "../../../services/operation/Settings.js"
 import * as Schedule from "../../../services/schedule/Schedule.js"
@@ -14,7 +15,7 @@ import { settled } from "../settled.js"
 import { Invocation } from "../invocation.js"
 import { answer } from "../output.js"
 
-export const systemZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone
+export const systemZone = Effect.map(Invocation, ({ environment }) => SystemZone.name(environment))
 
 /** The home's zone, or the system's where there is no home: asking makes none. */
 export const configuredZone = Effect.gen(function* () {
@@ -26,7 +27,7 @@ export const configuredZone = Effect.gen(function* () {
         Effect.map(Settings, ({ timezone }) => timezone),
         settled
       )
-    : environment["HERMES_TIMEZONE"] || systemZone()
+    : environment["HERMES_TIMEZONE"] || (yield* systemZone)
 })
 
 const count = Options.integer("count").pipe(

@@ -1,0 +1,1 @@
+export declare const steady: (code: string) => string
