@@ -72,6 +72,19 @@ describe("the loader of built commands", () => {
     expect(written()).toEqual(before)
   })
 
+  test("asking for form data makes none of Node's fetch, and making some gives Node's own", async () => {
+    writeFileSync(
+      path.join(folder, "hermes-1.cjs"),
+      `const loaded = () => process.moduleLoadList.includes("NativeModule internal/deps/undici/undici")
+       const said = [{} instanceof FormData, loaded()]
+       const form = new FormData()
+       form.append("a", "b")
+       said.push(form instanceof FormData, form.get("a"), loaded(), {} instanceof FormData)
+       console.log(said.join())`
+    )
+    expect(await start()).toBe("false,false,true,b,true,false\n")
+  })
+
   test("keeps the gateway's code apart", async () => {
     await start("status")
     await start("gateway", "run")

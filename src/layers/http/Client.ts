@@ -54,6 +54,32 @@ const failureOf = (response: HttpClientResponse): Effect.Effect<never, ApiError 
     )
   )
 
+const calls = (httpClient: HttpClient.HttpClient) => HttpApiClient.makeWith(Api, { httpClient })
+type Calls = Effect.Effect.Success<ReturnType<typeof calls>>
+
+/** Each call is built when it is first made: what the whole API needs is a tenth of a short command. */
+const builtWhenUsed = (httpClient: HttpClient.HttpClient): Calls => {
+  const call = (group: string, endpoint: string) => {
+    let built: ((request: unknown) => Effect.Effect<unknown, unknown>) | null = null
+    const build: Effect.Effect<NonNullable<typeof built>> = HttpApiClient.endpoint(Api, {
+      httpClient,
+      group,
+      endpoint
+    } as never)
+    return (request: unknown) =>
+      Effect.flatMap(built === null ? build : Effect.succeed(built), (made) => {
+        built = made
+        return made(request)
+      })
+  }
+  const groups = Object.values(Api.groups).map(({ identifier, endpoints }) => [
+    identifier,
+    Object.fromEntries(Object.keys(endpoints).map((name) => [name, call(identifier, name)]))
+  ])
+  // The same calls under the same names; that is all that their type says.
+  return Object.fromEntries(groups) as Calls
+}
+
 /** The typed client of the whole API, with its event streams. */
 export const make = (options: Options) =>
   Effect.gen(function* () {
@@ -67,8 +93,6 @@ export const make = (options: Options) =>
         )
       )
     )
-    const api = yield* HttpApiClient.makeWith(Api, { httpClient: client })
-
     const eventsOf = (request: HttpClientRequest.HttpClientRequest): Stream.Stream<ActivityEvent, ClientError> =>
       Stream.flatMap(
         client.execute(HttpClientRequest.setHeader(request, "accept", eventStream)),
@@ -79,7 +103,7 @@ export const make = (options: Options) =>
       )
 
     return {
-      ...api,
+      ...builtWhenUsed(client),
       /** Says something in a session; the events of its turn, ending with its `turn.ended`. */
       chat: (sessionId: string, body: typeof ChatBody.Encoded): Stream.Stream<ActivityEvent, ClientError> =>
         HttpClientRequest.post(`/api/sessions/${encodeURIComponent(sessionId)}/chat`).pipe(
