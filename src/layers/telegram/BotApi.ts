@@ -2,6 +2,7 @@
 import type { ApiClientOptions, InputFile, RawApi } from "grammy"
 import { Effect, Option, Redacted, Schema, type Scope } from "effect"
 import * as Deadlines from "../../fibers/Deadlines.js"
+import { CallSignal } from "./CallSignal.js"
 import * as Transport from "./Transport.js"
 
 /** Telegram answered no. */
@@ -140,10 +141,11 @@ export const make = (options: {
       timeoutMillis: number
     ) =>
       Effect.async<A, BotApiError>((resume) => {
-        const controller = new AbortController()
+        const given = new CallSignal()
         // Then it answers itself, saying whether it had left; that works also where nothing may be interrupted.
-        const cancel = deadlines.after(timeoutMillis, () => controller.abort())
-        run(raw, controller.signal as Signal).then(
+        const cancel = deadlines.after(timeoutMillis, () => given.abort())
+        // All that grammy does with a signal is to listen to it.
+        run(raw, given as unknown as Signal).then(
           (answer) => {
             cancel()
             resume(Effect.succeed(answer))
@@ -155,7 +157,7 @@ export const make = (options: {
         )
         return Effect.sync(() => {
           cancel()
-          controller.abort()
+          given.abort()
         })
       })
     return {
