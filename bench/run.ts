@@ -68,7 +68,8 @@ ${summary(sections)}
 
 A row is made by a module in \`bench/rows\`: its default export is a \`Family\` (\`bench/harness.ts\`) with a title and a \`run\` that measures and
 returns rows. \`npm run bench -- NAME…\` runs single modules by file name and only prints; \`--quick\` measures shorter. \`bench/gateway.ts\` starts the
-built gateway on a home of its own, \`bench/world\` is what surrounds it (a Bot API server with people who write, a model, the bots beside).
+built gateway on a home of its own, \`bench/world\` is what surrounds it (a Bot API server with people who write, a model, the bots beside). What
+a row runs in its own process is compiled as for the built gateway (\`bench/asBuilt.mjs\`) and has its young generation.
 
 ${sections.map(({ problem, rows, title }) => `## ${title}\n\n${problem === null ? table(rows) : `Not measured: ${problem}`}`).join("\n\n")}
 `

@@ -70,14 +70,10 @@ if (Stage.browserPath === null && !required) {
 } else {
   describe(name, () => {
     let browser: Browser
-    const tabs: Array<Stage.Tab> = []
+    const tabs = Stage.makeTabs()
     const homes: Array<Stage.Home> = []
 
-    const tab = async (options?: Parameters<typeof Stage.newTab>[1]): Promise<Stage.Tab> => {
-      const opened = await Stage.newTab(browser, options)
-      tabs.push(opened)
-      return opened
-    }
+    const tab = (options?: Parameters<typeof Stage.newTab>[1]): Promise<Stage.Tab> => tabs.open(browser, options)
 
     const home = (): Stage.Home => {
       const made = Stage.makeHome()
@@ -91,13 +87,7 @@ if (Stage.browserPath === null && !required) {
       browser = await Stage.launchBrowser(Stage.browserPath)
     }, 300_000)
 
-    afterEach(async ({ task }) => {
-      const faults = tabs.flatMap((opened) => opened.faults)
-      if (task.result?.state === "fail")
-        for (const opened of tabs) process.stderr.write(`${task.name}\n${await opened.story()}\n`)
-      await Promise.all(tabs.splice(0).map((opened) => opened.close()))
-      assert.deepStrictEqual(faults, [])
-    }, patience)
+    afterEach(async ({ task }) => assert.deepStrictEqual(await tabs.end(task), []), patience)
 
     afterAll(async () => {
       await browser?.close()
@@ -271,7 +261,7 @@ if (Stage.browserPath === null && !required) {
           assert.isTrue(await me.hasFocus(when))
           await when.fill("61 * * * *")
           await form.getByText("the minute must be 0 to 59").waitFor()
-          tabs.at(-1)?.forgive()
+          tabs.opened.at(-1)?.forgive()
           await when.fill("weekdays at 9am")
           await form.getByText("at 09:00, Monday through Friday").waitFor()
           assert.strictEqual(await form.getByRole("list", { name: "Next runs" }).getByRole("listitem").count(), 3)
@@ -760,12 +750,12 @@ if (Stage.browserPath === null && !required) {
             return new Promise<boolean>((resolve) => setTimeout(() => resolve("harmed" in window), 300))
           })
           assert.isFalse(negative, "the policy holds where the page would not")
-          const faults = tabs.flatMap((opened) => opened.faults)
+          const faults = tabs.opened.flatMap((opened) => opened.faults)
           assert.isTrue(
             faults.some((fault) => fault.includes("script-src")),
             "and a refusal would have been seen"
           )
-          tabs.find(({ page }) => page === me.page)?.forgive()
+          tabs.opened.find(({ page }) => page === me.page)?.forgive()
         },
         patience
       )

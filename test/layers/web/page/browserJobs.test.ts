@@ -11,7 +11,7 @@ const required = process.env["REQUIRE_CHROMIUM"] === "1"
 const key = "the-key-of-the-jobs"
 
 describe.skipIf(Stage.browserPath === null && !required)("jobs on the page in Chromium", () => {
-  const tabs: Array<Stage.Tab> = []
+  const tabs = Stage.makeTabs()
   let browser: Browser
   let owner: Stage.Home
   let gateway: Stage.Gateway
@@ -25,13 +25,7 @@ describe.skipIf(Stage.browserPath === null && !required)("jobs on the page in Ch
     gateway = await Stage.startGateway(owner, { environment: { HERMES_MODEL_PROVIDER: "offline" } })
   }, 300_000)
 
-  afterEach(async ({ task }) => {
-    const faults = tabs.flatMap((opened) => opened.faults)
-    if (task.result?.state === "fail")
-      for (const opened of tabs) process.stderr.write(`${task.name}\n${await opened.story()}\n`)
-    await Promise.all(tabs.splice(0).map((opened) => opened.close()))
-    assert.deepStrictEqual(faults, [])
-  }, patience)
+  afterEach(async ({ task }) => assert.deepStrictEqual(await tabs.end(task), []), patience)
 
   afterAll(async () => {
     await browser?.close()
@@ -48,9 +42,7 @@ describe.skipIf(Stage.browserPath === null && !required)("jobs on the page in Ch
 
   /** A person who looks at the jobs. */
   const enter = async (options?: Parameters<typeof Stage.newTab>[1]) => {
-    const opened = await Stage.newTab(browser, options)
-    tabs.push(opened)
-    const me = person(opened.page)
+    const me = person((await tabs.open(browser, options)).page)
     await me.page.goto(`${gateway.url}/#key=${key}`)
     await me.message.waitFor()
     await me.page.goto(`${gateway.url}/#jobs`)

@@ -244,3 +244,32 @@ export const newTab = async (browser: Browser, options: BrowserContextOptions = 
   context.setDefaultTimeout(40_000)
   return openTab(await context.newPage())
 }
+
+/** The tabs of one test after the other. */
+export interface Tabs {
+  readonly opened: ReadonlyArray<Tab>
+  readonly open: (browser: Browser, options?: BrowserContextOptions) => Promise<Tab>
+  /** Closes them and answers what was wrong on any; tells their stories where the test failed. */
+  readonly end: (task: {
+    readonly name: string
+    readonly result?: { readonly state: string }
+  }) => Promise<ReadonlyArray<string>>
+}
+
+export const makeTabs = (): Tabs => {
+  const opened: Array<Tab> = []
+  return {
+    opened,
+    open: async (browser, options) => {
+      const tab = await newTab(browser, options)
+      opened.push(tab)
+      return tab
+    },
+    end: async ({ name, result }) => {
+      const faults = opened.flatMap((tab) => tab.faults)
+      if (result?.state === "fail") for (const tab of opened) process.stderr.write(`${name}\n${await tab.story()}\n`)
+      await Promise.all(opened.splice(0).map((tab) => tab.close()))
+      return faults
+    }
+  }
+}
