@@ -7,6 +7,7 @@ import { TargetResolver } from "../../services/delivery/TargetResolver.js"
 import { GatewayAddresses } from "../../services/operation/GatewayAddress.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { Incidents } from "../../services/schedule/Incident.js"
+import { typed } from "../../services/operation/OwnCommand.js"
 import type { Job } from "../../services/schedule/Job.js"
 import { JobDesk, type PreviewOptions } from "../../services/schedule/JobDesk.js"
 import { JobNotFound } from "../../services/schedule/JobError.js"
@@ -53,7 +54,9 @@ const make = Effect.gen(function* () {
   /** Where the output of a job is that goes nowhere although nobody said `local`. */
   const keptNotes = ({ job }: JobView, asked: JobPatch["deliver"]): ReadonlyArray<string> =>
     job.deliver === "local" && !JobFields.list(asked).some((word) => word.toLowerCase() === "local")
-      ? [`its output is kept in this home (cron/output/${job.id}) and sent nowhere; give it a target to have it sent`]
+      ? [
+          `its output is kept in this home (cron/output/${job.id}) and sent nowhere; give it a target to have it sent: \`${typed(settings.command, `cron edit ${job.id} --deliver TARGET`)}\`, of those that \`${typed(settings.command, "send --list")}\` shows`
+        ]
       : []
 
   /** What the maker of a job has to be told beside that: somebody has to run it. */

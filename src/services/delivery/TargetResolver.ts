@@ -16,7 +16,8 @@ export class UnknownPlatform extends Schema.TaggedError<UnknownPlatform>()("Unkn
   known: Schema.Array(Schema.String)
 }) {
   override get message(): string {
-    return `there is no platform "${shortened(this.platform)}" here; there are: ${this.known.join(", ") || "none"}`
+    const remedy = this.platform === "telegram" ? "; `hermes setup` connects Telegram" : ""
+    return `there is no platform "${shortened(this.platform)}" here; there are: ${this.known.join(", ") || "none"}${remedy}`
   }
 }
 

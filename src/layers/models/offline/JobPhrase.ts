@@ -40,7 +40,7 @@ export const result = (text: string): string | null =>
       Option.map(decodeListed(text), ({ jobs }) =>
         jobs.length === 0
           ? "There are no reminders or jobs."
-          : [...jobs.map(shown), "`cancel reminder <number or name>` takes one away."].join("\n")
+          : [...jobs.map(shown), "", "`cancel reminder <number or name>` takes one away."].join("\n")
       ),
       () =>
         Option.map(decodeChanged(text), ({ action, job, notes }) => {

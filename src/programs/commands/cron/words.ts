@@ -72,7 +72,7 @@ export const inFull = (job: JobView, now: number): ReadonlyArray<string> => [
   ),
   ...line("next", job.next.map((millis) => at(millis, job)).join(", ")),
   ...line(
-    "runs",
+    "runs by schedule",
     job.repeat.times === null ? `${job.repeat.completed}` : `${job.repeat.completed} of ${job.repeat.times}`
   ),
   ...line("last run", job.lastRunAt === null ? null : `${at(job.lastRunAt, job)}, ${last(job)}`),
