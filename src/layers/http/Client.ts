@@ -5,10 +5,10 @@ import * as HttpClient from "@effect/platform/HttpClient"
 import type { HttpClientError } from "@effect/platform/HttpClientError"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import type { HttpClientResponse } from "@effect/platform/HttpClientResponse"
-import { Effect, ParseResult, type Redacted, Schema, Stream } from "effect"
+import { Effect, Option, ParseResult, type Redacted, Schema, Stream } from "effect"
 import type { Environment } from "../../fibers/AmbientEnvironment.js"
 import { Api } from "../../services/api/Api.js"
-import { ApiError, badGateway, ErrorBody } from "../../services/api/ApiError.js"
+import { ApiError, badGateway, ErrorBody, notFound } from "../../services/api/ApiError.js"
 import { contextHeader, forward } from "../../services/api/Caller.js"
 import { eventStream } from "../../services/api/EventStream.js"
 import type { ChatBody } from "../../services/api/Sessions.js"
@@ -57,6 +57,23 @@ const failureOf = (response: HttpClientResponse): Effect.Effect<never, ApiError 
 const calls = (httpClient: HttpClient.HttpClient) => HttpApiClient.makeWith(Api, { httpClient })
 type Calls = Effect.Effect.Success<ReturnType<typeof calls>>
 
+/**
+ * Words of a path that lead to another place, escaped or not: `/api/jobs/../pause` is the pause of everything. Nothing
+ * that is kept is called so.
+ */
+const astray = (word: unknown): Effect.Effect<void, ApiError> =>
+  word === "." || word === ".." ? Effect.fail(notFound(`there is nothing called "${word}"`)) : Effect.void
+
+const pathOf = Schema.decodeUnknownOption(
+  Schema.Struct({ path: Schema.Record({ key: Schema.String, value: Schema.Unknown }) })
+)
+
+const leads = (request: unknown): Effect.Effect<void, ApiError> =>
+  Option.match(pathOf(request), {
+    onNone: () => Effect.void,
+    onSome: ({ path }) => Effect.forEach(Object.values(path), astray, { discard: true })
+  })
+
 /** Each call is built when it is first made: what the whole API needs is a tenth of a short command. */
 const builtWhenUsed = (httpClient: HttpClient.HttpClient): Calls => {
   const call = (group: string, endpoint: string) => {
@@ -67,7 +84,7 @@ const builtWhenUsed = (httpClient: HttpClient.HttpClient): Calls => {
       endpoint
     } as never)
     return (request: unknown) =>
-      Effect.flatMap(built === null ? build : Effect.succeed(built), (made) => {
+      Effect.flatMap(Effect.zipRight(leads(request), built === null ? build : Effect.succeed(built)), (made) => {
         built = made
         return made(request)
       })
@@ -106,9 +123,12 @@ export const make = (options: Options) =>
       ...builtWhenUsed(client),
       /** Says something in a session; the events of its turn, ending with its `turn.ended`. */
       chat: (sessionId: string, body: typeof ChatBody.Encoded): Stream.Stream<ActivityEvent, ClientError> =>
-        HttpClientRequest.post(`/api/sessions/${encodeURIComponent(sessionId)}/chat`).pipe(
-          HttpClientRequest.bodyUnsafeJson(body),
-          eventsOf
+        Stream.concat(
+          Stream.drain(Stream.fromEffect(astray(sessionId))),
+          HttpClientRequest.post(`/api/sessions/${encodeURIComponent(sessionId)}/chat`).pipe(
+            HttpClientRequest.bodyUnsafeJson(body),
+            eventsOf
+          )
         ),
       /** Everything that happens, until the stream is left. */
       events: (sessionId?: string): Stream.Stream<ActivityEvent, ClientError> =>

@@ -18,11 +18,13 @@ import type { ConfigKey } from "../../services/operation/config/Key.js"
 import {
   type ModelBackend,
   Provider,
+  SettingIssue,
   Settings,
   type SettingsShape,
   SettingsUnusable
 } from "../../services/operation/Settings.js"
 import { Home } from "../../services/operation/Home.js"
+import { shortened } from "../../services/operation/Shortened.js"
 import * as ProviderDefaults from "../../services/operation/ProviderDefaults.js"
 import * as ConfigText from "./ConfigText.js"
 import * as DotEnv from "./DotEnv.js"
@@ -311,6 +313,15 @@ const settingsOf = (
   }
 }
 
+/** What of the system's own settings is not used. */
+const issuesOf = (read: ConfigText.Read, environment: Environment): ReadonlyArray<SettingIssue> => {
+  const isSaid = (read.values.get(keys.timezone.path)?.value ?? null) !== null
+  if (isSaid || SystemZone.known(environment) !== null) return read.issues
+  const tz = environment["TZ"] ?? ""
+  const problem = `the system names no time zone that can be used${tz === "" ? "" : ` (TZ=${shortened(tz)})`}`
+  return [...read.issues, new SettingIssue({ path: keys.timezone.path, problem, used: "UTC" })]
+}
+
 const make = Effect.gen(function* () {
   const home = yield* Home
   const fs = yield* FileSystem.FileSystem
@@ -339,7 +350,7 @@ const make = Effect.gen(function* () {
 
   const config = Config.of({
     file,
-    issues: read.issues,
+    issues: issuesOf(read, environment),
     values: [...read.values.values()],
     readable: Effect.asVoid(files),
     get: find,

@@ -221,6 +221,8 @@ export const make = Effect.gen(function* () {
         if ([...asked].length > longestName)
           return yield* invalid("name", asked, `expected at most ${longestName} characters`)
         if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(asked)) return yield* invalid("name", asked, "expected one line")
+        // In an address of the API they lead elsewhere.
+        if (/^\.{1,2}$/.test(asked)) return yield* invalid("name", asked, "expected more than dots")
         if (/\p{Bidi_Control}/u.test(asked))
           return yield* invalid("name", asked, "expected no characters that turn the direction of writing")
         return asked

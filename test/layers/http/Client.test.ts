@@ -40,6 +40,30 @@ layer(Layer.merge(server(), FetchHttpClient.layer), { excludeTestServices: true 
     })
   )
 
+  it.effect(
+    "leads nowhere else by a name that is an address's own: what it names is not there, and nothing is paused",
+    () =>
+      Effect.gen(function* () {
+        const api = yield* client()
+        for (const id of [".", ".."]) {
+          for (const call of [
+            api.jobs.pause({ path: { id }, payload: { reason: null } }),
+            api.sessions.get({ path: { id } }),
+            Stream.runDrain(api.chat(id, { text: "hello", surface: "cli" }))
+          ]) {
+            const refused = yield* Effect.either(call)
+            assert.include(Either.isLeft(refused) ? refused.left : null, { _tag: "ApiError", code: "not_found" })
+          }
+        }
+        const status = yield* api.operation.status({})
+        assert.isFalse(status.paused)
+        for (const name of ["...", ".x", "~.."]) {
+          const refused = yield* Effect.either(api.jobs.get({ path: { id: name } }))
+          assert.include(Either.isLeft(refused) ? refused.left.message : "", name)
+        }
+      })
+  )
+
   it.effect("fails with the gateway's own error", () =>
     Effect.gen(function* () {
       const api = yield* client()

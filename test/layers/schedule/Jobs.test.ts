@@ -105,6 +105,7 @@ describe("jobs", () => {
     [{ name: "a\nb" }, /one line/],
     [{ name: "n".repeat(500) }, /at most 100/],
     [{ name: "paid\u202Efdp.exe" }, /direction of writing/],
+    [{ name: ".." }, /more than dots/],
     [{ timezone: "Mars/Base" }, /no time zone/],
     [{ repeat: "often" }, /repeat.*whole number/],
     [{ repeat: 1.5 }, /repeat.*whole number/],
