@@ -25,6 +25,9 @@ export const make = <A>(): Transient<A> => {
       members.add(member)
     },
     delete: (member) => void members.delete(member),
-    [Symbol.iterator]: () => members[Symbol.iterator]()
+    // Whoever is met may add to it or end others, and the set may be a new one by then.
+    *[Symbol.iterator]() {
+      for (const member of [...members]) if (members.has(member)) yield member
+    }
   }
 }

@@ -82,6 +82,7 @@ const make = Effect.gen(function* () {
     authorization: yield* Authorization,
     progress: yield* Progress.make,
     calls: yield* ToolCallStore,
+    // After all that a turn may use, so that turns end before it.
     nursery: yield* Nursery.make
   }
   const actors = new Map<string, Actor.Actor>()

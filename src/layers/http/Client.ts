@@ -1,5 +1,6 @@
 /** The API as the `hermes` command speaks to it: typed calls, and event streams as streams. */
 import * as Sse from "@effect/experimental/Sse"
+import type { HttpApi } from "@effect/platform/HttpApi"
 import * as HttpApiClient from "@effect/platform/HttpApiClient"
 import * as HttpClient from "@effect/platform/HttpClient"
 import type { HttpClientError } from "@effect/platform/HttpClientError"
@@ -54,8 +55,10 @@ const failureOf = (response: HttpClientResponse): Effect.Effect<never, ApiError 
     )
   )
 
-const calls = (httpClient: HttpClient.HttpClient) => HttpApiClient.makeWith(Api, { httpClient })
-type Calls = Effect.Effect.Success<ReturnType<typeof calls>>
+type Calls =
+  typeof Api extends HttpApi<string, infer Groups, infer Failure, infer _R>
+    ? HttpApiClient.Client<Groups, Failure | HttpClientError, never>
+    : never
 
 /**
  * Words of a path that lead to another place, escaped or not: `/api/jobs/../pause` is the pause of everything. Nothing
@@ -68,7 +71,8 @@ const pathOf = Schema.decodeUnknownOption(
   Schema.Struct({ path: Schema.Record({ key: Schema.String, value: Schema.Unknown }) })
 )
 
-const leads = (request: unknown): Effect.Effect<void, ApiError> =>
+/** Fails for a request that would lead astray. */
+const checked = (request: unknown): Effect.Effect<void, ApiError> =>
   Option.match(pathOf(request), {
     onNone: () => Effect.void,
     onSome: ({ path }) => Effect.forEach(Object.values(path), astray, { discard: true })
@@ -84,7 +88,7 @@ const builtWhenUsed = (httpClient: HttpClient.HttpClient): Calls => {
       endpoint
     } as never)
     return (request: unknown) =>
-      Effect.flatMap(Effect.zipRight(leads(request), built === null ? build : Effect.succeed(built)), (made) => {
+      Effect.flatMap(Effect.zipRight(checked(request), built === null ? build : Effect.succeed(built)), (made) => {
         built = made
         return made(request)
       })
