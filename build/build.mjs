@@ -26,7 +26,7 @@ import { promisify } from "node:util"
 import { build } from "rolldown"
 import { external } from "./external.mjs"
 import { stamp } from "./fresh.mjs"
-import { shapes } from "./shapes.mjs"
+import { steady } from "./shapes.mjs"
 import { warm } from "./warm.mjs"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
@@ -37,19 +37,20 @@ const run = promisify(execFile)
 /** The programs that are commands of their own: the file in dist/bin and its source. */
 const commands = { hermes: "src/programs/cli.ts", worker: "src/programs/worker.ts" }
 
-/** Escapes everything but ASCII: V8 then keeps the source at one byte a character, and the loader reads it as such. */
-const ascii = {
-  name: "ascii",
+/** Changes the text of each chunk at the end. */
+const rewriting = (name, rewrite) => ({
+  name,
   generateBundle: (_options, bundle) => {
-    for (const chunk of Object.values(bundle)) {
-      if (chunk.type !== "chunk") continue
-      chunk.code = chunk.code.replace(/(\\*)([\u0080-\uffff])/g, (_all, slashes, character) => {
-        const kept = slashes.length % 2 === 0 ? slashes : slashes.slice(1)
-        return `${kept}\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
-      })
-    }
+    for (const chunk of Object.values(bundle)) if (chunk.type === "chunk") chunk.code = rewrite(chunk.code)
   }
-}
+})
+
+/** Escapes everything but ASCII: V8 then keeps the source at one byte a character, and the loader reads it as such. */
+const ascii = (code) =>
+  code.replace(/(\\*)([\u0080-\uffff])/g, (_all, slashes, character) => {
+    const kept = slashes.length % 2 === 0 ? slashes : slashes.slice(1)
+    return `${kept}\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
+  })
 
 /**
  * `@effect/platform-node` loads undici wherever its HTTP client is imported, which takes as long as a short command does
@@ -110,7 +111,7 @@ const bin = async () => {
     input,
     platform: "node",
     external,
-    plugins: [lazyUndici, shapes, ascii],
+    plugins: [lazyUndici, rewriting("shapes", steady), rewriting("ascii", ascii)],
     preserveEntrySignatures: "allow-extension",
     logLevel: "warn",
     output: {

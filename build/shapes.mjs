@@ -26,10 +26,3 @@ export const steady = (code) => {
   }
   return built + code.slice(from)
 }
-
-export const shapes = {
-  name: "shapes",
-  generateBundle: (_options, bundle) => {
-    for (const chunk of Object.values(bundle)) if (chunk.type === "chunk") chunk.code = steady(chunk.code)
-  }
-}

@@ -2,12 +2,7 @@
 import type { Effect, Scope } from "effect"
 import * as nursery from "./internal/nursery.js"
 
-export declare const TypeId: unique symbol
-
-/** Opaque: only the doors of a turn fork into it. */
-export interface Nursery {
-  readonly [TypeId]: typeof TypeId
-}
+export type Nursery = nursery.Nursery
 
 /**
  * Lasts as long as the scope. When that closes, all fibers are interrupted and waited for, before whatever the scope had

@@ -1,10 +1,16 @@
 import { Effect, Fiber, FiberId, type Scope } from "effect"
-import type { Nursery, TypeId } from "../Nursery.js"
 import * as Transient from "./transient.js"
+
+const TypeId: unique symbol = Symbol.for("hermes-effect/Nursery")
+
+/** Opaque: only the doors of a turn fork into it. */
+export interface Nursery {
+  readonly [TypeId]: typeof TypeId
+}
 
 /** Effect's own way of ending fibers with a scope adds a finalizer for each of them to a Map of the scope (see `transient`). */
 class Fibers implements Nursery {
-  declare readonly [TypeId]: typeof TypeId
+  readonly [TypeId]: typeof TypeId = TypeId
   readonly running = Transient.make<Fiber.RuntimeFiber<unknown, unknown>>()
   closed = false
 }

@@ -36,15 +36,20 @@ import * as SystemZone from "./SystemZone.js"
 
 const megabyte = 1024 * 1024
 
+/** The map holds one entry for each key of the table, decoded by that key's own schema. */
+const valueIn =
+  (read: ConfigText.Read) =>
+  <A>(key: ConfigKey<A>): A =>
+    (read.values.get(key.path) as Configured<A> | undefined)?.value ?? key.fallback
+
 const settingsOf = (
   home: typeof Home.Service,
   read: ConfigText.Read,
   environment: Environment,
-  dotEnv: Environment
+  dotEnv: Environment,
+  timezone: string
 ): SettingsShape => {
-  // The map holds one entry for each key of the table, decoded by that key's own schema.
-  const value = <A>(key: ConfigKey<A>): A =>
-    (read.values.get(key.path) as Configured<A> | undefined)?.value ?? key.fallback
+  const value = valueIn(read)
   const provider = value(keys.modelProvider)
   const logins = Object.entries(value(keys.logins)).map(([name, login]): OAuthLogin.OAuthLogin => ({
     name,
@@ -85,7 +90,7 @@ const settingsOf = (
   return {
     home: home.directory,
     command: OwnCommand.of(home.directory, environment),
-    timezone: value(keys.timezone) ?? SystemZone.name(environment),
+    timezone,
     profile: "default",
     model: backend(
       provider,
@@ -313,13 +318,10 @@ const settingsOf = (
   }
 }
 
-/** What of the system's own settings is not used. */
-const issuesOf = (read: ConfigText.Read, environment: Environment): ReadonlyArray<SettingIssue> => {
-  const isSaid = (read.values.get(keys.timezone.path)?.value ?? null) !== null
-  if (isSaid || SystemZone.known(environment) !== null) return read.issues
+const zoneless = (environment: Environment): SettingIssue => {
   const tz = environment["TZ"] ?? ""
   const problem = `the system names no time zone that can be used${tz === "" ? "" : ` (TZ=${shortened(tz)})`}`
-  return [...read.issues, new SettingIssue({ path: keys.timezone.path, problem, used: "UTC" })]
+  return new SettingIssue({ path: keys.timezone.path, problem, used: SystemZone.fallback })
 }
 
 const make = Effect.gen(function* () {
@@ -342,6 +344,7 @@ const make = Effect.gen(function* () {
   const [{ value }, dotEnv] = yield* files
   const environment: Environment = { ...dotEnv, ...ambient }
   const read = ConfigText.read(value, environment)
+  const timezone = valueIn(read)(keys.timezone) ?? SystemZone.known(environment)
 
   const find = (name: string): Effect.Effect<Configured, UnknownKey> => {
     const configured = read.values.get(name)
@@ -350,7 +353,7 @@ const make = Effect.gen(function* () {
 
   const config = Config.of({
     file,
-    issues: issuesOf(read, environment),
+    issues: timezone === null ? [...read.issues, zoneless(environment)] : read.issues,
     values: [...read.values.values()],
     readable: Effect.asVoid(files),
     get: find,
@@ -374,7 +377,8 @@ const make = Effect.gen(function* () {
       })
   })
 
-  return Context.make(Config, config).pipe(Context.add(Settings, settingsOf(home, read, environment, dotEnv)))
+  const settings = settingsOf(home, read, environment, dotEnv, timezone ?? SystemZone.fallback)
+  return Context.make(Config, config).pipe(Context.add(Settings, settings))
 })
 
 /** Gives `Settings`, decoded, and `Config`, to look at and change. Fails only when the file cannot be read or is no YAML. */

@@ -1,7 +1,7 @@
 /** The time zone of the system, where a home names none. */
 import { readlinkSync } from "node:fs"
 import type { Environment } from "../../fibers/AmbientEnvironment.js"
-import { isZone } from "../../services/operation/config/Value.js"
+import { isOwnZone, isZone } from "../../services/operation/config/Value.js"
 
 /**
  * Asks the platform, which loads all that it knows about dates for the answer: 25 ms of a start and 8 MB. Node answers
@@ -30,8 +30,10 @@ export const known = (environment: Environment, localtime = "/etc/localtime"): s
   const link = environment["TZ"] ? null : linked(localtime)
   if (link === null) return asked()
   if (universal.has(link)) return "UTC"
-  return Intl.supportedValuesOf("timeZone").includes(link) ? link : asked()
+  return isOwnZone(link) ? link : asked()
 }
 
-/** The same, and UTC where the system says nothing that can be used. */
-export const name = (environment: Environment): string => known(environment) ?? "UTC"
+/** Where the system says nothing that can be used. */
+export const fallback = "UTC"
+
+export const name = (environment: Environment): string => known(environment) ?? fallback

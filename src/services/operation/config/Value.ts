@@ -107,9 +107,12 @@ export const ZoneName = expecting(
   "an IANA time zone such as Europe/Lisbon"
 )
 
-/** The platform's own names cost nothing; for other ways to write one it loads all that it knows about dates. */
+/** Is it one of the platform's own names? To ask that costs next to nothing. */
+export const isOwnZone = (zone: string): boolean => Intl.supportedValuesOf("timeZone").includes(zone)
+
+/** For other ways to write one the platform loads all that it knows about dates. */
 export const isZone = (zone: string): boolean => {
-  if (Intl.supportedValuesOf("timeZone").includes(zone)) return true
+  if (isOwnZone(zone)) return true
   try {
     new Intl.DateTimeFormat("en", { timeZone: zone })
     return true
