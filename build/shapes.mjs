@@ -14,8 +14,10 @@ export const steady = (code) => {
   new Visitor({
     ObjectExpression({ properties: [first, ...others] }) {
       if (first?.type !== "SpreadElement" || others.length === 0) return
-      // V8 puts accessors last there, which would change.
-      if (others.every(({ kind, type }) => type === "SpreadElement" || kind === "init")) places.push(first.start)
+      // V8 puts accessors last there, and what is named twice where it is named last: both would change.
+      const named = others.filter(({ type }) => type !== "SpreadElement")
+      const names = named.flatMap(({ computed, key }) => (computed ? [] : [String(key.name ?? key.value)]))
+      if (named.every(({ kind }) => kind === "init") && new Set(names).size === names.length) places.push(first.start)
     }
   }).visit(program)
   let built = ""

@@ -56,7 +56,9 @@ describe("literals that begin with a spread", () => {
       "[...a, b]",
       "const { ...a } = b",
       "({})",
-      "({ ...a, get b() {} })"
+      "({ ...a, get b() {} })",
+      "({ ...a, b: 1, c: 2, b: 3 })",
+      "({ ...a, b() {}, ...c, 'b': 3 })"
     ])
       expect(steady(code)).toBe(code)
     expect(() => steady("const {")).toThrow(/cannot parse/)
