@@ -226,7 +226,7 @@ const broken: ReadonlyArray<Broken> = [
   },
   {
     what: "overdue jobs",
-    breaks: (directory) => sql(directory, "UPDATE schedule SET next_at = 1000"),
+    breaks: (directory) => sql(directory, "UPDATE due SET next_at = 1000"),
     finds: ["jobs", /overdue: look/, /gateway install/]
   },
   {

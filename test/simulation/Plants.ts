@@ -96,8 +96,8 @@ export const plants: Readonly<Record<string, Plant>> = {
   "remaining-is-not-counted": {
     finds: "occurrences",
     file: "src/layers/sqlite/FireClaims.ts",
-    takes: "next_at), remaining = remaining - ?,",
-    puts: "next_at), remaining = remaining - min(0, ?),"
+    takes: "SET remaining = remaining - 1",
+    puts: "SET remaining = remaining - 0"
   },
   "missed-are-not-booked": {
     finds: "occurrences",

@@ -6,6 +6,7 @@ import * as Lateness from "../../services/schedule/Lateness.js"
 import { OccurrenceId, OccurrenceKind } from "../../services/schedule/Occurrence.js"
 import * as Schedule from "../../services/schedule/Schedule.js"
 import { type Database, type Step, Transaction } from "../../services/state/Database.js"
+import * as Due from "./Due.js"
 import * as Rows from "./Rows.js"
 import type { ScheduleRules } from "./ScheduleRules.js"
 
@@ -28,6 +29,7 @@ const OpenRow = Schema.Struct({
 })
 type OpenRow = typeof OpenRow.Type
 const Open = Rows.all(OpenRow, "occurrences")
+const Unplaced = Rows.all(Schema.Struct({ job: JobNumber, rule: Schema.Number }), "schedule")
 const Ids = Rows.whole(Schema.Struct({ id: OccurrenceId }))
 
 /** Nothing more is asked for: also when it was paused during its last run, as then there was nothing left to put aside. */
@@ -118,9 +120,27 @@ export const recover = (options: {
         WHERE number = ${row.job}`
     })
 
+  /** A repair may save a job's row and not its place: it is due again by its rule. */
+  const placeAgain = Effect.gen(function* () {
+    const sql = yield* Transaction
+    const now = yield* Clock.currentTimeMillis
+    for (const { job, rule } of yield* Unplaced(
+      sql`SELECT job, rule FROM schedule WHERE job NOT IN (SELECT job FROM due)`
+    )) {
+      const schedule = yield* rules.load(rule)
+      const nextAt = schedule === null ? now : Schedule.first(schedule, now)
+      if (nextAt === null) yield* sql`DELETE FROM schedule WHERE job = ${job}`
+      else yield* Due.insert({ job, nextAt, settled: 0 })
+      yield* Effect.logWarning("it was lost when a job is due; it follows its schedule again from now on").pipe(
+        Effect.annotateLogs({ job })
+      )
+    }
+  })
+
   const step = Effect.gen(function* () {
     const sql = yield* Transaction
     const now = yield* Clock.currentTimeMillis
+    yield* placeAgain
     yield* sql`INSERT INTO leases ${sql.insert({
       name: leaseName,
       owner: String(pid),

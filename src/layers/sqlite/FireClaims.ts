@@ -74,15 +74,13 @@ const decodeEnded = shaped(isEndedRow)
 const selectStanding = `SELECT EXISTS (SELECT 1 FROM leases WHERE name = ? AND token = ?), EXISTS (SELECT 1 FROM wakes WHERE at <= ?),
     (SELECT max(id) FROM occurrences)`
 
-const selectDue = `SELECT s.job, s.next_at, s.rule, s.remaining, s.hold_until,
-    EXISTS (SELECT 1 FROM occurrences AS o WHERE o.job = s.job AND o.finished_at IS NULL), s.settled
-  FROM schedule AS s WHERE s.next_at <= ? ORDER BY s.next_at LIMIT ${most}`
+const selectDue = `SELECT d.job, d.next_at, s.rule, s.remaining, s.hold_until,
+    EXISTS (SELECT 1 FROM occurrences AS o WHERE o.job = d.job AND o.finished_at IS NULL), d.settled
+  FROM due AS d LEFT JOIN schedule AS s ON s.job = d.job WHERE d.next_at <= ? ORDER BY d.next_at, d.job LIMIT ${most}`
 
 /** What is simply due: the row's own instant, one occurrence. In the order of the list, and so are their numbers. */
 const insertPlain = `INSERT INTO occurrences (job, at, count, kind, state, token, attempts, claimed_at)
-  SELECT s.job, s.next_at, 1, 'on_time', 'claimed', ?, 1, ?
-  FROM json_each(?) AS e CROSS JOIN schedule AS s ON s.job = e.value WHERE true
-  ON CONFLICT DO NOTHING`
+  SELECT CAST(key AS INTEGER), value, 1, 'on_time', 'claimed', ?, 1, ? FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`
 
 const selectMade = "SELECT id, job, at, kind FROM occurrences WHERE id > coalesce(?, 0)"
 
@@ -93,9 +91,19 @@ const insertOther = `INSERT INTO occurrences (job, at, last_at, count, kind, sta
     CASE value ->> 5 WHEN 'claimed' THEN NULL ELSE ? END, value ->> 6
   FROM json_each(?) WHERE true ON CONFLICT DO NOTHING RETURNING id, job, at, kind`
 
-const advance = `UPDATE schedule SET next_at = e.value, settled = max(settled, ?, next_at), remaining = remaining - ?,
-    hold_until = CASE WHEN hold_until > ? THEN hold_until END
-  FROM json_each(?) AS e WHERE schedule.job = CAST(e.key AS INTEGER)`
+/** All that were looked at: they are the first of the table. */
+const deleteDue = "DELETE FROM due WHERE (next_at, job) <= (?, ?)"
+
+/** The next instants of jobs that are settled up to the same one. */
+const insertDue = `INSERT INTO due (next_at, job, settled) SELECT value, CAST(key AS INTEGER), ? FROM json_each(?) WHERE true
+  ON CONFLICT DO NOTHING`
+
+const countRuns = `UPDATE schedule SET remaining = remaining - 1
+  WHERE job IN (SELECT value FROM json_each(?)) AND remaining IS NOT NULL`
+
+const deleteScheduled = "DELETE FROM schedule WHERE job IN (SELECT value FROM json_each(?))"
+
+const endHolds = "UPDATE schedule SET hold_until = NULL WHERE job IN (SELECT value FROM json_each(?))"
 
 const start = `UPDATE occurrences SET state = 'running', token = ? || id, started_at = CASE WHEN at BETWEEN ? AND ? THEN at ELSE ? END, lease_until = ?
   WHERE id IN (SELECT value FROM json_each(?)) AND state = 'claimed' AND token = ? RETURNING id, started_at`
@@ -115,14 +123,23 @@ interface Rule {
 class Plan {
   readonly plain: Array<{ readonly job: JobNumber; readonly at: number }> = []
   readonly other: Array<readonly [number, number, number | null, number, string, string, string | null]> = []
-  /** When a job is due next, each a member of one JSON object: an object with numbers for keys is slow to make. */
-  readonly ran: Array<string> = []
-  readonly waited: Array<string> = []
+  /** When jobs are due next, by what they are settled up to. Each is a member of a JSON object: one with numbers for keys is slow to make. */
+  readonly next = new Map<number, Array<string>>()
+  /** Those that run and have a number of runs left. */
+  readonly counted: Array<number> = []
+  /** Those whose hold is over. */
+  readonly held: Array<number> = []
   readonly over: Array<number> = []
   /** Single runs that nobody could make. */
   readonly gone: Array<readonly [job: number, reason: string]> = []
   /** Their rule is not there: they wait for somebody to give them another. */
   readonly broken: Array<number> = []
+
+  advance(job: number, next: number, settled: number): void {
+    const members = this.next.get(settled)
+    if (members === undefined) this.next.set(settled, [`"${job}":${next}`])
+    else members.push(`"${job}":${next}`)
+  }
 
   /** It is due by no more than a word: not again, until somebody edits it. */
   breakOff(job: number): void {
@@ -157,14 +174,21 @@ const make = Effect.gen(function* () {
     oneShotGraceMillis: settings.cron.oneShotGraceSeconds * 1_000
   }
 
-  const judge = (row: DueRow, rule: Rule, own: OwnInstants.OwnInstants, now: number, plan: Plan): void => {
-    const job = row[0]
-    const nextAt = row[1]
+  /** `until` is the instant that rows are looked at for, a little after `now`. */
+  const judge = (
+    row: DueRow,
+    rule: Rule,
+    own: OwnInstants.OwnInstants,
+    now: number,
+    until: number,
+    plan: Plan
+  ): void => {
+    const [job, nextAt, , remaining, holdUntil, busy, settled] = row
     const { follows, schedule } = rule
-    const more = rule.alone ? null : Lateness.beyond(schedule, nextAt, now, follows)
+    const more = rule.alone ? null : Lateness.beyond(schedule, nextAt, until, follows)
     rule.alone = more === null
-    const due = { schedule, nextAt, remaining: row[3], holdUntil: row[4], busy: row[5] === 1 }
-    const verdict = Lateness.judge(due, now, lateness, follows, more)
+    const due = { schedule, nextAt, remaining, holdUntil, busy: busy === 1 }
+    const verdict = Lateness.judge(due, until, lateness, follows, more)
     const { left } = verdict
     const run = verdict.run !== null && OwnInstants.has(own, verdict.run.at) ? null : verdict.run
     const next = OwnInstants.free(schedule, run === verdict.run ? verdict.next : follows, own)
@@ -177,8 +201,13 @@ const make = Effect.gen(function* () {
         plan.other.push([job, first, last === first ? null : last, count, "late", left.state, left.reason])
       if (next === null && run === null) plan.gone.push([job, left.reason])
     }
-    if (next === null) plan.over.push(job)
-    else (run === null ? plan.waited : plan.ran).push(`"${job}":${next}`)
+    if (next === null) {
+      plan.over.push(job)
+      return
+    }
+    plan.advance(job, next, Math.max(settled, now, nextAt))
+    if (run !== null && remaining !== null) plan.counted.push(job)
+    if (holdUntil !== null && holdUntil <= now) plan.held.push(job)
   }
 
   const claimedOf = (rows: ReadonlyArray<ClaimedRow>, context: string | null = null): ReadonlyArray<Claimed> =>
@@ -186,8 +215,8 @@ const make = Effect.gen(function* () {
 
   const claimPlain = (plain: Plan["plain"], now: number, before: unknown) =>
     Effect.flatMap(Transaction, (sql) => {
-      const jobs = JSON.stringify(plain.map(({ job }) => job))
-      return Effect.flatMap(Rows.insertedIds(sql.unsafe(insertPlain, [token, now, jobs])), ({ count, last }) =>
+      const instants = `{${plain.map(({ at, job }) => `"${job}":${at}`).join()}}`
+      return Effect.flatMap(Rows.insertedIds(sql.unsafe(insertPlain, [token, now, instants])), ({ count, last }) =>
         count === plain.length
           ? Effect.succeed(numbered(plain, last - count + 1))
           : Effect.map(Effect.flatMap(sql.unsafe(selectMade, [before]).values, decodeClaimed), (rows) => [
@@ -232,7 +261,8 @@ const make = Effect.gen(function* () {
     if (standing?.[0] !== 1) return { claimed: [], missed: [] }
     const plan = new Plan()
     const known = new Map<number, Rule | null>()
-    for (const row of yield* sql.unsafe(selectDue, [until]).values)
+    const due = yield* sql.unsafe(selectDue, [until]).values
+    for (const row of due)
       if (isDueRow(row)) {
         let rule = known.get(row[2])
         if (rule === undefined) {
@@ -241,7 +271,7 @@ const make = Effect.gen(function* () {
           known.set(row[2], rule)
         }
         if (rule === null) plan.breakOff(row[0])
-        else judge(row, rule, row[6] < row[1] ? noInstants : yield* OwnInstants.from(row[0], row[1]), until, plan)
+        else judge(row, rule, row[6] < row[1] ? noInstants : yield* OwnInstants.from(row[0], row[1]), now, until, plan)
       } else if (typeof row[0] === "number") plan.breakOff(row[0])
     const claimed = plan.plain.length === 0 ? [] : yield* claimPlain(plan.plain, now, standing[2])
     yield* milestone.reach("claim.inside")
@@ -256,12 +286,15 @@ const make = Effect.gen(function* () {
         if (open.has(`${row.job} ${row.scheduledAt}`)) claimed.push(row)
         else if (gone.has(row.job)) missed.push(row)
     }
-    if (plan.ran.length > 0) yield* sql.unsafe(advance, [now, 1, now, `{${plan.ran.join()}}`])
-    if (plan.waited.length > 0) yield* sql.unsafe(advance, [now, 0, now, `{${plan.waited.join()}}`])
-    if (plan.over.length > 0)
-      yield* sql.unsafe("DELETE FROM schedule WHERE job IN (SELECT value FROM json_each(?))", [
-        JSON.stringify(plan.over)
-      ])
+    const last = due.at(-1)
+    if (last !== undefined) yield* sql.unsafe(deleteDue, [last[1], last[0]])
+    for (const [settled, members] of plan.next) yield* sql.unsafe(insertDue, [settled, `{${members.join()}}`])
+    for (const [statement, jobs] of [
+      [countRuns, plan.counted],
+      [endHolds, plan.held],
+      [deleteScheduled, plan.over]
+    ] as const)
+      if (jobs.length > 0) yield* sql.unsafe(statement, [JSON.stringify(jobs)])
     for (const [job, reason] of plan.gone)
       yield* sql`UPDATE jobs SET state = 'missed', state_reason = ${reason}, last_status = 'missed', last_error = ${reason},
         updated_at = ${now} WHERE number = ${job}`
@@ -276,7 +309,7 @@ const make = Effect.gen(function* () {
   let expected: number | null = null
 
   const nextDue = database.read("schedule.next", (sql) =>
-    Effect.map(sql.unsafe("SELECT min(next_at) FROM schedule UNION ALL SELECT min(at) FROM wakes").values, (rows) => {
+    Effect.map(sql.unsafe("SELECT min(next_at) FROM due UNION ALL SELECT min(at) FROM wakes").values, (rows) => {
       const times = rows.flatMap(([at]) => (typeof at === "number" ? [at] : []))
       expected = times.length === 0 ? null : Math.min(...times)
       return expected

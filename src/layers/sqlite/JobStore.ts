@@ -6,6 +6,7 @@ import { type Appointment, JobStore } from "../../services/schedule/JobStore.js"
 import { MonitorState } from "../../services/schedule/Monitor.js"
 import * as Schedule from "../../services/schedule/Schedule.js"
 import { Database, type Step, Transaction } from "../../services/state/Database.js"
+import * as Due from "./Due.js"
 import * as JobRows from "./JobRows.js"
 import * as OwnInstants from "./OwnInstants.js"
 import * as RightedClock from "./RightedClock.js"
@@ -15,7 +16,8 @@ import { codeOf } from "./SqliteFailure.js"
 
 const Inserted = Rows.first(Schema.Struct({ number: JobNumber }))
 const Named = Rows.first(Schema.Struct({ id: Schema.String }))
-const Due = Rows.first(Schema.Struct({ nextAt: Schema.Number, rule: Schema.Number, settled: Schema.Number }))
+const Ruled = Rows.first(Schema.Struct({ rule: Schema.Number }))
+const PutAside = Rows.first(Schema.Struct({ ...Due.Place.fields, rule: Schema.Number }))
 const Summary = Rows.first(Schema.Struct({ scheduled: Schema.Number, next: Schema.NullOr(Schema.Number) }))
 const Zoned = Rows.all(
   Schema.Struct({ job: JobNumber, nextAt: Schema.Number, settled: Schema.Number, rule: Schedule.Stored }),
@@ -45,26 +47,36 @@ const make = Effect.gen(function* () {
           })
       )
 
-  const appoint = (table: "schedule" | "schedule_paused", job: JobNumber, appointment: Appointment, settled: number) =>
+  const appoint = (job: JobNumber, paused: boolean, { nextAt, remaining, schedule }: Appointment, settled: number) =>
     Effect.gen(function* () {
       const sql = yield* Transaction
-      yield* sql`INSERT INTO ${sql(table)} ${sql.insert({
-        job,
-        next_at: appointment.nextAt,
-        rule: yield* rules.idOf(appointment.schedule),
-        remaining: appointment.remaining,
-        settled
-      })}`
+      const row = { job, rule: yield* rules.idOf(schedule), remaining }
+      if (paused) return yield* sql`INSERT INTO schedule_paused ${sql.insert({ ...row, next_at: nextAt, settled })}`
+      yield* sql`INSERT INTO schedule ${sql.insert(row)}`
+      yield* Due.insert({ job, nextAt, settled })
     })
+
+  /** Where a job that is not paused stands, and its rule. */
+  const scheduled = (job: JobNumber) =>
+    Effect.gen(function* () {
+      const sql = yield* Transaction
+      const row = yield* Ruled(sql`SELECT rule FROM schedule WHERE job = ${job}`)
+      if (row === null) return null
+      const place = yield* Due.find(sql, job, yield* rules.load(row.rule))
+      return place === null ? null : { ...place, job, rule: row.rule }
+    })
+
+  const putAside = (job: JobNumber) =>
+    Effect.flatMap(Transaction, (sql) =>
+      PutAside(sql`SELECT job, next_at AS nextAt, settled, rule FROM schedule_paused WHERE job = ${job}`)
+    )
 
   /** What was due before the clock reached `now`, and that nobody claimed: it is written down before the row goes. */
   const settle = (job: JobNumber, reason: string) =>
     Effect.gen(function* () {
       const sql = yield* Transaction
       const now = yield* Clock.currentTimeMillis
-      const row =
-        (yield* Due(sql`SELECT next_at AS nextAt, rule, settled FROM schedule WHERE job = ${job}`)) ??
-        (yield* Due(sql`SELECT next_at AS nextAt, rule, settled FROM schedule_paused WHERE job = ${job}`))
+      const row = (yield* scheduled(job)) ?? (yield* putAside(job))
       if (row === null) return 0
       if (row.nextAt > now) return row.settled
       const schedule = yield* rules.load(row.rule)
@@ -89,13 +101,15 @@ const make = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       const paused = yield* Named(sql`SELECT id FROM jobs WHERE number = ${job} AND state = 'paused'`)
       const settled = yield* settle(job, reason)
+      const place = yield* scheduled(job)
+      if (place !== null) yield* Due.remove(place)
       yield* sql`DELETE FROM schedule WHERE job = ${job}`
       yield* sql`DELETE FROM schedule_paused WHERE job = ${job}`
       if (appointment === null) return
       // What ran while the clock was ahead does not run again.
       const own = settled > now ? yield* OwnInstants.from(job, now) : []
       const nextAt = OwnInstants.free(appointment.schedule, appointment.nextAt, own) ?? appointment.nextAt
-      yield* appoint(paused === null ? "schedule" : "schedule_paused", job, { ...appointment, nextAt }, settled)
+      yield* appoint(job, paused !== null, { ...appointment, nextAt }, settled)
     })
 
   const byNumber = (job: JobNumber): Step<Effect.Effect.Success<ReturnType<typeof JobRows.first>>> =>
@@ -108,7 +122,7 @@ const make = Effect.gen(function* () {
       yield* sql`UPDATE jobs SET updated_at = ${now}, ${set(sql, now)} WHERE number = ${job}`
     })
 
-  const ordered = "ORDER BY s.next_at IS NULL, s.next_at, j.state, j.name"
+  const ordered = "ORDER BY d.next_at IS NULL, d.next_at, j.state, j.name"
 
   return JobStore.of({
     insert: ({ appointment, definition, id, paused }) =>
@@ -128,7 +142,7 @@ const make = Effect.gen(function* () {
           })} RETURNING number`
         )
         if (row === null) return yield* Effect.dieMessage("a job is not there after its insert")
-        yield* appoint(paused === null ? "schedule" : "schedule_paused", row.number, appointment, 0)
+        yield* appoint(row.number, paused !== null, appointment, 0)
         return row.number
       }).pipe(orTaken(definition.name)),
     define: (job, definition) =>
@@ -139,9 +153,18 @@ const make = Effect.gen(function* () {
     setPaused: (job, paused) =>
       Effect.gen(function* () {
         const sql = yield* Transaction
-        const [from, to] = paused === null ? ["schedule_paused", "schedule"] : ["schedule", "schedule_paused"]
-        yield* sql`INSERT INTO ${sql(to ?? "")} SELECT * FROM ${sql(from ?? "")} WHERE job = ${job} ON CONFLICT DO NOTHING`
-        yield* sql`DELETE FROM ${sql(from ?? "")} WHERE job = ${job}`
+        const place = yield* paused === null ? putAside(job) : scheduled(job)
+        if (place !== null && paused === null) {
+          yield* Due.insert(place)
+          yield* sql`INSERT INTO schedule (job, rule, remaining, hold_until)
+            SELECT job, rule, remaining, hold_until FROM schedule_paused WHERE job = ${job}`
+          yield* sql`DELETE FROM schedule_paused WHERE job = ${job}`
+        } else if (place !== null) {
+          yield* sql`INSERT INTO schedule_paused (job, next_at, rule, remaining, settled, hold_until)
+            SELECT job, ${place.nextAt}, rule, remaining, ${place.settled}, hold_until FROM schedule WHERE job = ${job}`
+          yield* sql`DELETE FROM schedule WHERE job = ${job}`
+          yield* Due.remove(place)
+        }
         yield* update(job, (_, now) =>
           paused === null
             ? sql`state = 'scheduled', state_reason = NULL, paused_at = NULL`
@@ -214,7 +237,7 @@ const make = Effect.gen(function* () {
     ),
     summary: database.read("job.summary", (sql) =>
       Effect.map(
-        Summary(sql`SELECT (SELECT count(*) FROM schedule) AS scheduled, (SELECT min(next_at) FROM schedule) AS next`),
+        Summary(sql`SELECT (SELECT count(*) FROM schedule) AS scheduled, (SELECT min(next_at) FROM due) AS next`),
         (row) => row ?? { scheduled: 0, next: null }
       )
     ),
@@ -229,7 +252,8 @@ const make = Effect.gen(function* () {
           const now = yield* Clock.currentTimeMillis
           let moved = 0
           for (const table of ["schedule", "schedule_paused"] as const) {
-            const rows = yield* Zoned(sql`SELECT s.job, s.next_at AS nextAt, s.settled, r.rule FROM ${sql(table)} AS s
+            const rows = yield* Zoned(sql`SELECT p.job, p.next_at AS nextAt, p.settled, r.rule FROM ${sql(table)} AS s
+              JOIN ${sql(table === "schedule" ? "due" : table)} AS p ON p.job = s.job
               JOIN schedule_rules AS r ON r.id = s.rule
               WHERE CASE WHEN json_valid(r.rule)
                 THEN NOT json_extract(r.rule, '$.ownZone') AND json_extract(r.rule, '$.timezone') <> ${timezone} END`)
@@ -244,8 +268,10 @@ const make = Effect.gen(function* () {
                       Schedule.next(schedule, now),
                       row.settled > now ? yield* OwnInstants.from(row.job, now) : []
                     )
-              yield* sql`UPDATE ${sql(table)} SET rule = ${yield* rules.idOf(schedule)}, next_at = ${next ?? row.nextAt}
-                WHERE job = ${row.job}`
+              yield* sql`UPDATE ${sql(table)} SET rule = ${yield* rules.idOf(schedule)} WHERE job = ${row.job}`
+              const to = next ?? row.nextAt
+              if (table === "schedule") yield* Due.move(row, to, row.settled)
+              else yield* sql`UPDATE schedule_paused SET next_at = ${to} WHERE job = ${row.job}`
               moved += 1
             }
           }

@@ -20,6 +20,7 @@ import { cooldowns } from "./migrations/0057_cooldowns.js"
 import { modelChoices } from "./migrations/0056_model_choices.js"
 import { transcriptRevision } from "./migrations/0100_transcript_revision.js"
 import { delegationParents } from "./migrations/0110_delegation_parents.js"
+import { due } from "./migrations/0120_due.js"
 import { usageDays } from "./migrations/0055_usage_days.js"
 import { waitingDeliveries } from "./migrations/0070_waiting_deliveries.js"
 import { liveMessages } from "./migrations/0090_live_messages.js"
@@ -48,7 +49,8 @@ const migrations = {
   "0090_live_messages": liveMessages,
   "0095_worktrees": worktrees,
   "0100_transcript_revision": transcriptRevision,
-  "0110_delegation_parents": delegationParents
+  "0110_delegation_parents": delegationParents,
+  "0120_due": due
 }
 
 const numberOf = (name: string): number => Number.parseInt(name, 10)

@@ -9,6 +9,7 @@ import { JobNumber } from "../../services/schedule/Job.js"
 import type { Righted } from "../../services/schedule/JobStore.js"
 import * as Schedule from "../../services/schedule/Schedule.js"
 import { Transaction } from "../../services/state/Database.js"
+import * as Due from "./Due.js"
 import * as OwnInstants from "./OwnInstants.js"
 import * as Rows from "./Rows.js"
 import type { ScheduleRules } from "./ScheduleRules.js"
@@ -24,10 +25,7 @@ const Ahead = Rows.all(
   }),
   "occurrences"
 )
-const Appointed = Rows.all(
-  Schema.Struct({ job: JobNumber, nextAt: Schema.Number, rule: Schema.Number, settled: Schema.Number }),
-  "schedule"
-)
+const Appointed = Rows.all(Schema.Struct({ ...Due.Place.fields, rule: Schema.Number }), "schedule")
 const GivenUp = Rows.all(
   Schema.Struct({
     id: Schema.Number,
@@ -51,7 +49,8 @@ export const step = (rules: ScheduleRules, timezone: string) =>
         AND o.count = 1 AND NOT EXISTS (SELECT 1 FROM schedule WHERE job = j.number)`)) {
       const schedule = { kind: "once", at, timezone: own ?? timezone, ownZone: own !== null } as const
       yield* sql`DELETE FROM occurrences WHERE id = ${id}`
-      yield* sql`INSERT INTO schedule ${sql.insert({ job, next_at: at, rule: yield* rules.idOf(schedule), remaining: 1, settled: 0 })}`
+      yield* sql`INSERT INTO schedule ${sql.insert({ job, rule: yield* rules.idOf(schedule), remaining: 1 })}`
+      yield* Due.insert({ job, nextAt: at, settled: 0 })
       yield* sql`UPDATE jobs SET state = 'scheduled', state_reason = NULL, last_status = NULL, last_error = NULL,
         updated_at = ${now} WHERE number = ${job}`
       moved.push({ job, from: null, to: at })
@@ -74,8 +73,10 @@ export const step = (rules: ScheduleRules, timezone: string) =>
 
     const follows = new Map<number, number | null>()
     for (const table of ["schedule", "schedule_paused"] as const)
-      for (const { job, nextAt, rule, settled } of yield* Appointed(sql`SELECT job, next_at AS nextAt, rule, settled
-        FROM ${sql(table)} WHERE next_at > ${now}`)) {
+      for (const place of yield* Appointed(sql`SELECT p.job, p.next_at AS nextAt, s.rule, p.settled
+        FROM ${sql(table === "schedule" ? "due" : table)} AS p JOIN ${sql(table)} AS s ON s.job = p.job
+        WHERE p.next_at > ${now}`)) {
+        const { job, nextAt, rule, settled } = place
         const schedule = yield* rules.load(rule)
         if (schedule === null || !Schedule.isRecurring(schedule)) continue
         const next = follows.has(rule) ? (follows.get(rule) ?? null) : Schedule.next(schedule, now)
@@ -83,8 +84,10 @@ export const step = (rules: ScheduleRules, timezone: string) =>
         if (next === nextAt && settled <= now) continue
         const own = settled > now ? yield* OwnInstants.from(job, now + 1) : []
         const to = OwnInstants.free(schedule, next, own) ?? nextAt
-        yield* sql`UPDATE ${sql(table)} SET next_at = ${to}, hold_until = NULL,
-          settled = ${own.at(-1)?.last ?? Math.min(settled, now)} WHERE job = ${job}`
+        const settledTo = own.at(-1)?.last ?? Math.min(settled, now)
+        yield* sql`UPDATE ${sql(table)} SET hold_until = NULL WHERE job = ${job}`
+        if (table === "schedule") yield* Due.move(place, to, settledTo)
+        else yield* sql`UPDATE schedule_paused SET next_at = ${to}, settled = ${settledTo} WHERE job = ${job}`
         // One instant earlier is no more than what a clock that is set makes of a job that was just made.
         if ((Schedule.next(schedule, to) ?? nextAt) < nextAt) moved.push({ job, from: nextAt, to })
       }

@@ -131,7 +131,7 @@ const makeDue = (home: string, job: string): void => {
   const database = new Database(path.join(home, "state.db"))
   const at = Date.now() - 1_000
   database.exec(`
-    UPDATE schedule SET next_at = ${at} WHERE job = (SELECT number FROM jobs WHERE name = '${job}');
+    UPDATE due SET next_at = ${at} WHERE job = (SELECT number FROM jobs WHERE name = '${job}');
     UPDATE schedule_rules SET rule = json_set(rule, '$.at', ${at}) WHERE json_extract(rule, '$.kind') = 'once';
     UPDATE schedule_rules SET rule = json_set(rule, '$.anchor', ${at}) WHERE json_extract(rule, '$.kind') = 'interval'`)
   database.close()

@@ -185,7 +185,7 @@ describe("the scheduler", () => {
       expect((yield* other.recover).unknown).toHaveLength(1)
       yield* database.write(
         "test",
-        Effect.flatMap(Transaction, (sql) => Effect.asVoid(sql`UPDATE schedule SET next_at = 1000`))
+        Effect.flatMap(Transaction, (sql) => Effect.asVoid(sql`UPDATE due SET next_at = 1000`))
       )
       const late = claims.fenced(held, "test", note)
       const before = yield* rows("SELECT last_error FROM jobs")
@@ -213,7 +213,7 @@ describe("the scheduler", () => {
       const set = (name: string, at: number) =>
         Effect.flatMap(Transaction, (sql) =>
           Effect.asVoid(
-            sql`UPDATE schedule SET next_at = ${at} WHERE job = (SELECT number FROM jobs WHERE name = ${name})`
+            sql`UPDATE due SET next_at = ${at} WHERE job = (SELECT number FROM jobs WHERE name = ${name})`
           )
         )
       yield* database.write(

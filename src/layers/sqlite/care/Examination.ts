@@ -66,11 +66,13 @@ const number = (db: Sqlite.Database, sql: string): number => {
 /** None where the table cannot be read: that is a fault of its own. */
 const jobsOf = (db: Sqlite.Database): Examination["jobs"] => {
   try {
+    // Up to version 110 a job's time stood in its own row.
+    const apart = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'due'").get() !== undefined
     return db
       .prepare<[], Examination["jobs"][number]>(
         `SELECT name, state, last_status AS lastStatus, coalesce(last_error, state_reason) AS reason,
           failure_streak AS streak, next_at AS nextAt, last_run_at AS lastAt
-          FROM jobs LEFT JOIN schedule ON schedule.job = jobs.number
+          FROM jobs LEFT JOIN ${apart ? "due" : "schedule"} AS due ON due.job = jobs.number
           WHERE removed_at IS NULL AND state NOT IN ('completed', 'missed', 'paused') ORDER BY number`
       )
       .all()

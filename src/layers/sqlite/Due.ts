@@ -1,0 +1,45 @@
+/**
+ * When jobs are due, in the order in which they come due, and in no other: so those of one instant lie beside each other,
+ * and a claim writes as few pages of a hundred thousand jobs as of a thousand. Where a single job stands is looked up at
+ * the instant that its rule has next, where it nearly always is; else it is looked for from the first on.
+ */
+import type { SqlClient } from "@effect/sql"
+import { Clock, Effect, Schema } from "effect"
+import { JobNumber } from "../../services/schedule/Job.js"
+import * as Schedule from "../../services/schedule/Schedule.js"
+import { Transaction } from "../../services/state/Database.js"
+import * as Rows from "./Rows.js"
+
+const place = Rows.first(Schema.Struct({ nextAt: Schema.Number, settled: Schema.Number }))
+
+export const Place = Schema.Struct({ job: JobNumber, nextAt: Schema.Number, settled: Schema.Number })
+export type Place = typeof Place.Type
+
+/** Where a job stands; null when it is not due by itself. `schedule` is its rule, null for one that cannot be read. */
+export const find = (sql: SqlClient.SqlClient, job: JobNumber, schedule: Schedule.Schedule | null) =>
+  Effect.gen(function* () {
+    const likely = schedule === null ? null : Schedule.first(schedule, yield* Clock.currentTimeMillis)
+    const there =
+      likely === null
+        ? null
+        : yield* place(sql`SELECT next_at AS nextAt, settled FROM due WHERE next_at = ${likely} AND job = ${job}`)
+    return (
+      there ??
+      (yield* place(sql`SELECT next_at AS nextAt, settled FROM due WHERE job = ${job} ORDER BY next_at LIMIT 1`))
+    )
+  })
+
+export const insert = ({ job, nextAt, settled }: Place) =>
+  Effect.flatMap(Transaction, (sql) =>
+    Effect.asVoid(sql`INSERT INTO due ${sql.insert({ next_at: nextAt, job, settled })}`)
+  )
+
+/** Puts a job elsewhere. */
+export const move = ({ job, nextAt }: Place, to: number, settled: number) =>
+  Effect.flatMap(Transaction, (sql) =>
+    Effect.asVoid(sql`UPDATE due SET next_at = ${to}, settled = ${settled} WHERE next_at = ${nextAt} AND job = ${job}`)
+  )
+
+/** Takes a job away from where it stands. */
+export const remove = ({ job, nextAt }: Place) =>
+  Effect.flatMap(Transaction, (sql) => Effect.asVoid(sql`DELETE FROM due WHERE next_at = ${nextAt} AND job = ${job}`))

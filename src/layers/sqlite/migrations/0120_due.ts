@@ -1,0 +1,21 @@
+import { SqlClient } from "@effect/sql"
+import { Effect } from "effect"
+
+const statements = [
+  `CREATE TABLE due (
+    next_at INTEGER NOT NULL,
+    job INTEGER NOT NULL,
+    settled INTEGER NOT NULL,
+    PRIMARY KEY (next_at, job)
+  ) WITHOUT ROWID`,
+  `INSERT INTO due (next_at, job, settled) SELECT next_at, job, settled FROM schedule`,
+  `DROP INDEX schedule_next`,
+  `ALTER TABLE schedule DROP COLUMN next_at`,
+  `ALTER TABLE schedule DROP COLUMN settled`
+]
+
+/** When jobs are due stands in the order in which they come due; a job's own row changes with an edit only. */
+export const due = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* Effect.forEach(statements, (statement) => sql.unsafe(statement), { discard: true })
+})

@@ -1,0 +1,188 @@
+/** Where jobs stand in the order in which they come due, and that each is found there. */
+import { describe, expect, it } from "@effect/vitest"
+import Sqlite from "better-sqlite3"
+import { Effect, FastCheck as fc, Layer, Schema } from "effect"
+import { statSync } from "node:fs"
+import path from "node:path"
+import * as SqliteDatabase from "../../../src/layers/sqlite/Database.js"
+import * as FireClaimsLayer from "../../../src/layers/sqlite/FireClaims.js"
+import { type ClaimLost, type FireClaim, FireClaims } from "../../../src/services/schedule/FireClaim.js"
+import type { JobError } from "../../../src/services/schedule/JobError.js"
+import { Jobs } from "../../../src/services/schedule/Jobs.js"
+import { JobStore } from "../../../src/services/schedule/JobStore.js"
+import * as Schedule from "../../../src/services/schedule/Schedule.js"
+import { Database, Transaction } from "../../../src/services/state/Database.js"
+import { StateError } from "../../../src/services/state/StateError.js"
+import { folder } from "../sqlite/temporary.js"
+import { ids, settingsLayer } from "../support/hands.js"
+import { handClock, jobs, nobody, ok } from "./support.js"
+
+const minute = 60_000
+const start = Date.UTC(2026, 2, 27, 10, 7)
+
+const rows = (sql: string) =>
+  Effect.flatMap(Database, (database) => database.read("test", (client) => client.unsafe<Record<string, unknown>>(sql)))
+
+const write = (statement: string) =>
+  Effect.flatMap(Database, (database) =>
+    database.write(
+      "test",
+      Effect.flatMap(Transaction, (sql) => Effect.asVoid(sql.unsafe(statement)))
+    )
+  )
+
+/** Jobs of one rule, of which 25 are due at the start; their numbers lie far apart. */
+const fill = (file: string, count: number) =>
+  Effect.zipRight(
+    Effect.scoped(Layer.build(SqliteDatabase.layer({ file }))),
+    Effect.sync(() => {
+      const db = new Sqlite(file)
+      const rule = { kind: "cron", expression: "*/5 * * * *", timezone: "UTC", ownZone: true } as const
+      const numbers = `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${count})`
+      db.exec(`INSERT INTO schedule_rules (id, rule) VALUES (1, '${Schema.encodeSync(Schedule.Stored)(rule)}');
+        INSERT INTO schedule (job, rule) ${numbers} SELECT n, 1 FROM n;
+        INSERT INTO due (job, next_at, settled) ${numbers}
+          SELECT n, CASE WHEN n % ${count / 25} = 0 THEN ${start} ELSE ${start} + 86400000 + n END, 0 FROM n`)
+      db.close()
+    })
+  )
+
+/** The bytes that a claim of what is due writes. */
+const writtenByClaim = (count: number) =>
+  Effect.gen(function* () {
+    const file = path.join(yield* folder, "state.db")
+    yield* fill(file, count)
+    const hands = Layer.mergeAll(SqliteDatabase.layer({ file }), ids, settingsLayer("/nonexistent"))
+    return yield* Effect.gen(function* () {
+      const claims = yield* FireClaims
+      yield* claims.recover
+      const before = statSync(`${file}-wal`).size
+      expect((yield* claims.claimDue()).claimed).toHaveLength(25)
+      return statSync(`${file}-wal`).size - before
+    }).pipe(Effect.provide(FireClaimsLayer.layer.pipe(Layer.provide(hands))))
+  }).pipe(Effect.withClock(handClock(start).clock))
+
+const under = <A, E>(
+  test: (at: { now: number }, claims: FireClaims["Type"]) => Effect.Effect<A, E, Jobs | JobStore | Database>
+) => {
+  const { at, clock } = handClock(start)
+  return FireClaims.pipe(
+    Effect.tap((claims) => claims.recover),
+    Effect.flatMap((claims) => test(at, claims)),
+    Effect.provide(FireClaimsLayer.layer.pipe(Layer.provideMerge(jobs()))),
+    Effect.withClock(clock)
+  )
+}
+
+const isStateError = Schema.is(StateError)
+const schedules = ["*/7 * * * *", "0 9 * * *", "every 13m", "2h", "every 2d at 09:00"]
+
+type Befalls =
+  | { readonly what: "create" | "claim" | "end" | "right"; readonly schedule: string }
+  | { readonly what: "edit"; readonly which: number; readonly schedule: string }
+  | { readonly what: "pause" | "resume" | "remove"; readonly which: number }
+  | { readonly what: "pass"; readonly minutes: number }
+  | { readonly what: "rezone"; readonly timezone: string }
+
+/** What befalls jobs: people change them, time passes, runs are claimed and end, the clock and the zone are set. */
+const befalls: fc.Arbitrary<Befalls> = fc.oneof(
+  fc.record({
+    what: fc.constantFrom(...(["create", "create", "claim", "end", "right"] as const)),
+    schedule: fc.constantFrom(...schedules)
+  }),
+  fc.record({ what: fc.constant("edit" as const), which: fc.nat(9), schedule: fc.constantFrom(...schedules) }),
+  fc.record({ what: fc.constantFrom(...(["pause", "resume", "remove"] as const)), which: fc.nat(9) }),
+  fc.record({ what: fc.constant("pass" as const), minutes: fc.integer({ min: -300, max: 400 }) }),
+  fc.record({ what: fc.constant("rezone" as const), timezone: fc.constantFrom("Asia/Tokyo", "America/New_York") })
+)
+
+/** Each is made to happen; a person who asks for what cannot be is refused, which changes nothing. */
+const happen = (at: { now: number }, claims: FireClaims["Type"]) =>
+  Effect.gen(function* () {
+    const service = yield* Jobs
+    const store = yield* JobStore
+    const running: Array<FireClaim> = []
+    let made = 0
+    const asked = (which: number, act: (id: string) => Effect.Effect<unknown, JobError>) =>
+      Effect.flatMap(service.list({ all: true }), (list) => {
+        const found = list[which % list.length]
+        return found === undefined
+          ? Effect.void
+          : Effect.catchIf(
+              act(found.job.id),
+              (error) => !isStateError(error),
+              () => Effect.void
+            )
+      })
+    return (one: Befalls): Effect.Effect<unknown, JobError | ClaimLost> => {
+      switch (one.what) {
+        case "create":
+          return service.create({ name: `${made++}`, prompt: "x", schedule: one.schedule }, nobody)
+        case "edit":
+          return asked(one.which, (id) => service.edit(id, { schedule: one.schedule }))
+        case "pause":
+        case "resume":
+        case "remove":
+          return asked(one.which, (id) => service[one.what](id))
+        case "pass":
+          return Effect.sync(() => (at.now += one.minutes * minute))
+        case "claim":
+          return claims.claimDue().pipe(
+            Effect.flatMap(({ claimed }) => claims.start(claimed)),
+            Effect.map((begun) => running.push(...begun))
+          )
+        case "end":
+          return Effect.forEach(running.splice(0, 1), (run) => claims.record(run, ok))
+        case "right":
+          return store.rightClock("UTC")
+        case "rezone":
+          return store.rezone(one.timezone)
+      }
+    }
+  })
+
+describe("when jobs are due", () => {
+  it.scoped("a claim writes as few pages of many jobs as of few", () =>
+    Effect.gen(function* () {
+      // A deeper tree has a page or two more on the way; by their numbers each of the 25 would have one of its own.
+      expect((yield* writtenByClaim(50_000)) - (yield* writtenByClaim(500))).toBeLessThan(5 * 4_096)
+    })
+  )
+
+  it.effect.prop(
+    "each job that is not paused has one place, and is found there alone as among all",
+    [fc.array(befalls, { maxLength: 20 })],
+    ([events]) =>
+      under((at, claims) =>
+        Effect.gen(function* () {
+          const service = yield* Jobs
+          const make = yield* happen(at, claims)
+          for (const one of events) {
+            yield* make(one)
+            for (const { job } of yield* service.list({ all: true }))
+              expect((yield* service.find(job.id)).job.nextRunAt).toBe(job.nextRunAt)
+            expect(yield* rows("SELECT job FROM due ORDER BY job")).toEqual(
+              yield* rows("SELECT job FROM schedule ORDER BY job")
+            )
+          }
+        })
+      )
+  )
+
+  it.live("what a repair could not save of it is made anew at the next start", () =>
+    under((at, claims) =>
+      Effect.gen(function* () {
+        const service = yield* Jobs
+        const daily = yield* service.create({ name: "daily", prompt: "x", schedule: "0 9 * * *" }, nobody)
+        const once = yield* service.create({ name: "once", prompt: "x", schedule: "2h" }, nobody)
+        yield* write("DELETE FROM due")
+        expect((yield* service.find("daily")).job.nextRunAt).toBeNull()
+        yield* claims.recover
+        expect((yield* service.find("daily")).job.nextRunAt).toBe(daily.job.nextRunAt)
+        expect((yield* service.find("once")).job.nextRunAt).toBe(once.job.nextRunAt)
+        at.now = once.job.nextRunAt ?? 0
+        expect((yield* claims.claimDue()).claimed).toHaveLength(1)
+      })
+    )
+  )
+})
