@@ -25,7 +25,8 @@ const newest = (file) => {
   return Math.max(stat.mtimeMs, ...readdirSync(file).map((name) => newest(path.join(file, name))))
 }
 
-const stale = (parts) => {
+/** Those of the parts that are missing or older than their sources. */
+export const stale = (parts) => {
   const changed = Math.max(...sources.map(newest))
   return parts.filter((part) => (statSync(stamp(part), { throwIfNoEntry: false })?.mtimeMs ?? 0) <= changed)
 }

@@ -9,6 +9,7 @@ import {
   isInnerCallId,
   NotApproved,
   NothingToAnswer,
+  NothingToRevoke,
   type Question
 } from "../../services/approval/Approval.js"
 import { ApprovalStore } from "../../services/approval/ApprovalStore.js"
@@ -268,7 +269,7 @@ const make = Effect.gen(function* () {
     revoke: Effect.fn("Approvals.revoke")(function* (id) {
       const revoked = yield* database.write("approval.revoke", store.revoke(id))
       const row = yield* store.get(id)
-      return revoked && row !== null ? row : yield* new NothingToAnswer({ reference: id })
+      return revoked && row !== null ? row : yield* new NothingToRevoke({ reference: id })
     }),
     cancelTurn: Effect.fn("Approvals.cancelTurn")(function* (turnId, reason, which = "all") {
       const rows = (yield* store.open(null)).filter(

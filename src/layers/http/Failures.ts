@@ -2,7 +2,7 @@
 import { HttpApiDecodeError } from "@effect/platform/HttpApiError"
 import * as HttpServerError from "@effect/platform/HttpServerError"
 import { Cause, Effect } from "effect"
-import type { NothingToAnswer } from "../../services/approval/Approval.js"
+import type { NothingToAnswer, NothingToRevoke } from "../../services/approval/Approval.js"
 import * as Errors from "../../services/api/ApiError.js"
 import { ApiError, type Issue } from "../../services/api/ApiError.js"
 import type { PairingRefused } from "../../services/conversation/Pairing.js"
@@ -25,6 +25,7 @@ export type Known =
   | JobError
   | NotepadFull
   | NothingToAnswer
+  | NothingToRevoke
   | PairingRefused
   | ResendRefused
   | RestartRefused
@@ -43,6 +44,7 @@ export const ofKnown = (error: Known): ApiError => {
   switch (error._tag) {
     case "SessionNotFound":
     case "NothingToAnswer":
+    case "NothingToRevoke":
     case "IncidentNotFound":
     case "JobNotFound":
     case "DeliveryNotFound":

@@ -23,7 +23,9 @@ export const unreadable = (file: string, error: PlatformError): Ended =>
   failed(
     error._tag === "SystemError" && error.reason === "NotFound"
       ? `there is no ${file}`
-      : `${file} cannot be read: ${error.message}`
+      : /\bEISDIR\b/.test(error.message)
+        ? `${file} is a folder`
+        : `${file} cannot be read: ${error.message}`
   )
 
 /** What starting again does not cure: the configuration, the home or a lock has to be looked at. */

@@ -113,7 +113,9 @@ export const command = Command.make(
             failed(`${error.message} Nothing was changed; --skip-checks writes it all the same.`)
           )
         )
-        return yield* finish(answers, checks)
+        yield* finish(answers, checks)
+        if (!Flags.any(given) && !json) yield* say("`hermes setup --help` lists the options that say what to set.")
+        return
       }
       if (Flags.any(given) || json) return yield* usage("with options or --json, say --non-interactive too")
       if (process.stdin.isTTY !== true || process.stdout.isTTY !== true)

@@ -59,6 +59,15 @@ export class NothingToAnswer extends Schema.TaggedError<NothingToAnswer>()("Noth
   }
 }
 
+/** No answer by that id covers later questions. */
+export class NothingToRevoke extends Schema.TaggedError<NothingToRevoke>()("NothingToRevoke", {
+  reference: Schema.String
+}) {
+  override get message(): string {
+    return `no answer ${this.reference} is in force; \`hermes approvals grants\` lists those that are`
+  }
+}
+
 /** The id of a call that a program makes: its own call's, numbered. */
 export const innerCallId = (outer: string, number: number): string => `${outer}#${number}`
 
@@ -101,7 +110,7 @@ export class Approvals extends Context.Tag("hermes/approval/Approvals")<
     /** Answers that still cover later questions, newest first. */
     readonly grants: Effect.Effect<ReadonlyArray<ApprovalRow>, StateError>
     /** Takes such an answer back; what ran stays run. */
-    readonly revoke: (id: string) => Effect.Effect<ApprovalRow, NothingToAnswer | StateError>
+    readonly revoke: (id: string) => Effect.Effect<ApprovalRow, NothingToRevoke | StateError>
     /**
      * Ends open questions of a turn that is gone, and answers which; `inner`: only those of programs, which do not survive
      * a restart.

@@ -606,7 +606,7 @@ describe("a yes for more than once", () => {
         const [grant] = yield* approvals.grants
         expect(grant).toMatchObject({ subject: "one", answer: "always", by: "ada" })
         expect(yield* approvals.revoke(grant?.id ?? "")).toMatchObject({ answer: "always, revoked" })
-        expect(yield* Effect.flip(approvals.revoke(grant?.id ?? ""))).toMatchObject({ _tag: "NothingToAnswer" })
+        expect(yield* Effect.flip(approvals.revoke(grant?.id ?? ""))).toMatchObject({ _tag: "NothingToRevoke" })
         expect(yield* approvals.grants).toEqual([])
         expect(yield* now("b", "four", cron)).toEqual(left("nobody"))
       }).pipe(Effect.provide(life()))

@@ -47,7 +47,7 @@ import * as TranscriptLayer from "../../../src/layers/sqlite/Transcript.js"
 import * as TurnStoreLayer from "../../../src/layers/sqlite/TurnStore.js"
 import * as WebAdapter from "../../../src/layers/web/Adapter.js"
 import { ApiServer, type ApiServerError } from "../../../src/services/api/ApiServer.js"
-import { ApprovalRow, Approvals, NothingToAnswer } from "../../../src/services/approval/Approval.js"
+import { ApprovalRow, Approvals, NothingToAnswer, NothingToRevoke } from "../../../src/services/approval/Approval.js"
 import { Delegation, DelegationRefused } from "../../../src/services/delegation/Delegation.js"
 import { Admission, type Receipt } from "../../../src/services/conversation/Admission.js"
 import { Conversations } from "../../../src/services/conversation/Conversations.js"
@@ -237,7 +237,7 @@ const approvals = Layer.effect(
       open: () => Effect.sync(() => play.open),
       list: () => Effect.sync(() => play.open),
       grants: Effect.succeed([]),
-      revoke: (id) => new NothingToAnswer({ reference: id }),
+      revoke: (id) => new NothingToRevoke({ reference: id }),
       cancelTurn: () => Effect.succeed([])
     })
   )
