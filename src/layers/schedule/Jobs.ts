@@ -125,7 +125,8 @@ const make = Effect.gen(function* () {
           paused: paused === true ? { reason: JobFields.text(reason) ?? pausedReason } : null
         })
       )
-      return yield* changing(number, Effect.void, notes)
+      if (paused !== true) yield* bell.ringFor(appointment.nextAt)
+      return yield* shownAgain(number, notes)
     })
 
   const edit = (reference: string, patch: JobPatch): Effect.Effect<JobView, JobError> =>

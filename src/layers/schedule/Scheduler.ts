@@ -250,7 +250,7 @@ const make = Effect.gen(function* () {
   )
 
   const ticker = Effect.forever(
-    Effect.flatMap(tick, (millis) => (millis <= 0 ? Effect.yieldNow() : Effect.timeoutOption(bell.heard, millis)))
+    Effect.flatMap(tick, (millis) => (millis <= 0 ? Effect.yieldNow() : bell.heardWithin(millis)))
   )
 
   yield* worker(
