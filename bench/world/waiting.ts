@@ -1,13 +1,13 @@
 /**
  * A process that waits: `waiting.ts SECONDS [FILE]` prints the milliseconds of CPU that it takes a second. With a file it
  * has a scheduler over that database, nothing of which is due; without one it has nothing at all. What a start does to so
- * many jobs is over when it begins to measure, and so is what V8 collects for half a minute after it.
+ * many jobs is over when it begins to measure.
  */
 import { Effect } from "effect"
 import { Scheduler } from "../../src/services/schedule/Scheduler.js"
 import { scheduler } from "./ourScheduler.js"
 
-const [seconds = "20", file] = process.argv.slice(2)
+const [seconds = "60", file] = process.argv.slice(2)
 
 const waits = Effect.gen(function* () {
   yield* Effect.sleep("45 seconds")

@@ -86,11 +86,14 @@ const make = Effect.gen(function* () {
     nursery: yield* Nursery.make
   }
   const actors = new Map<string, Actor.Actor>()
+  /** Open while there is anybody to be looked after. */
+  const somebody = yield* Effect.makeLatch(false)
   const runner = yield* Turn.workerRunner<never>()
 
   const retire = (actor: Actor.Actor): void => {
     actors.delete(actor.key)
     loops.delete(actor)
+    if (actors.size === 0) somebody.unsafeClose()
   }
 
   const actorOf = (key: SessionKey): Effect.Effect<Actor.Actor> =>
@@ -103,6 +106,7 @@ const make = Effect.gen(function* () {
           const raced = actors.get(key)
           if (raced !== undefined) return raced
           actors.set(key, made)
+          somebody.unsafeOpen()
           // All that a turn adds to the services around it is added to a copy of them: there are none, and not the program's hundred.
           loops.set(made, runner.fork(Effect.mapInputContext(made.loop, () => Context.empty())))
           return made
@@ -124,6 +128,7 @@ const make = Effect.gen(function* () {
   yield* Turn.forkWorker(
     Effect.flatMap(Clock.currentTimeMillis, (now) => postAll({ _tag: "Sweep", now })).pipe(
       Effect.delay(sweepInterval),
+      somebody.whenOpen,
       Effect.forever
     )
   )

@@ -18,14 +18,18 @@ import { Notifier } from "../../services/delivery/Notifier.js"
 import { Drain } from "../../services/operation/Drain.js"
 import { Ids } from "../../services/operation/Ids.js"
 import { Readiness } from "../../services/operation/Readiness.js"
+import * as SharedMinute from "../../services/operation/SharedMinute.js"
 import type { Session } from "../../services/session/Session.js"
 import type { SessionKey } from "../../services/session/SessionKey.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
 import { Database } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
 
-/** A full conversation, or a database that takes nothing for a while, is tried again this often. */
-const lookAgain = "5 seconds"
+/**
+ * A full conversation, or a database that takes nothing for a while, is tried again this often; and looked for this often
+ * is what another process leaves. Where there is none of that, a look now and then is for one that began since.
+ */
+const lookAgain = 5_000
 
 /** Copies of copies of a conversation that are followed. */
 const mostBranches = 50
@@ -130,18 +134,23 @@ const make = Effect.gen(function* () {
       yield* entry === null ? conversations.release(key) : conversations.offer(entry)
     })
 
+  /** Answers how long nothing is to be looked for that is not announced. */
   const look = Effect.gen(function* () {
     // While it drains nothing new begins: the next start hands it over.
-    if ((yield* drain.draining) !== null) return
-    yield* Effect.forEach(yield* events.waiting, admit, { discard: true })
+    if ((yield* drain.draining) !== null) return lookAgain
+    const waiting = yield* events.waiting
+    yield* Effect.forEach(waiting, admit, { discard: true })
+    return waiting.length > 0 || (yield* events.mayBeLeft) ? lookAgain : yield* SharedMinute.wait
   }).pipe(
-    Effect.catchAllCause((cause) => Effect.logWarning("internal events could not be handed over, trying again", cause))
+    Effect.catchAllCause((cause) =>
+      Effect.as(Effect.logWarning("internal events could not be handed over, trying again", cause), lookAgain)
+    )
   )
 
   yield* Turn.forkWorker(
     Effect.zipRight(
       readiness.await,
-      Effect.forever(Effect.zipRight(look, Effect.timeoutOption(events.announced, lookAgain)))
+      Effect.forever(Effect.flatMap(look, (millis) => Effect.timeoutOption(events.announced, millis)))
     )
   )
 })

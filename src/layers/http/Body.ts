@@ -13,9 +13,11 @@ export const limit = 10_000_000
 const notUtf8 = badRequest("invalid_utf8", "the request's body is not valid UTF-8")
 const aborted = badRequest("aborted", "the request ended before its body did")
 
+const utf8 = new TextDecoder("utf-8", { fatal: true })
+
 const decodeText = (chunks: ReadonlyArray<Uint8Array>): Effect.Effect<string, ApiError> =>
   Effect.try({
-    try: () => new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks)),
+    try: () => utf8.decode(Buffer.concat(chunks)),
     catch: () => notUtf8
   })
 
@@ -70,11 +72,14 @@ const parse = (text: string): Effect.Effect<unknown, ApiError> =>
     })
   )
 
-/** The same request, its body read by the rules of this module when a handler asks for it. */
-export const bounded = (request: HttpServerRequest): HttpServerRequest => {
+/**
+ * Has the body of a request read by the rules of this module when a handler asks for it. It stays the same request: another
+ * one would be provided in a copy of the program's hundred services.
+ */
+export const bound = (request: HttpServerRequest): void => {
   const text = Effect.flatMap(read(NodeHttpServerRequest.toIncomingMessage(request), limit), decodeText)
-  const asJson = request.modify({ headers: Headers.set(request.headers, "content-type", "application/json") })
-  return Object.create(asJson, {
+  Object.defineProperties(request, {
+    headers: { value: Headers.set(request.headers, "content-type", "application/json") },
     text: { value: text },
     json: { value: Effect.flatMap(text, parse) }
   })

@@ -1,10 +1,11 @@
 /** From whatever a handler or the framework failed with to the one shape of error that leaves the server. */
 import { HttpApiDecodeError } from "@effect/platform/HttpApiError"
 import * as HttpServerError from "@effect/platform/HttpServerError"
-import { Cause, Effect } from "effect"
+import { Cause, Context, Effect, Tracer } from "effect"
 import type { NothingToAnswer, NothingToRevoke } from "../../services/approval/Approval.js"
 import * as Errors from "../../services/api/ApiError.js"
 import { ApiError, type Issue } from "../../services/api/ApiError.js"
+import { Caller } from "../../services/api/Caller.js"
 import type { PairingRefused } from "../../services/conversation/Pairing.js"
 import type { DeliveryNotFound, ResendRefused } from "../../services/delivery/Resend.js"
 import type { TargetError } from "../../services/delivery/TargetResolver.js"
@@ -74,9 +75,16 @@ export const ofKnown = (error: Known): ApiError => {
   }
 }
 
+/**
+ * Who calls is all that a handler asks for. Whatever is added to what is around it, as each span is, is added to a copy of
+ * that: so it is that much, and not the program's hundred.
+ */
+const onlyCaller = (around: Context.Context<Caller>): Context.Context<Caller> =>
+  Context.pick(Caller, Tracer.ParentSpan)(around as Context.Context<Caller | Tracer.ParentSpan>)
+
 /** Turns the known errors of a handler into answers. */
-export const answered = <A, R>(self: Effect.Effect<A, Known, R>): Effect.Effect<A, ApiError, R> =>
-  Effect.mapError(self, ofKnown)
+export const answered = <A>(self: Effect.Effect<A, Known, Caller>): Effect.Effect<A, ApiError, Caller> =>
+  Effect.mapInputContext(Effect.mapError(self, ofKnown), onlyCaller)
 
 const issuesOf = (error: HttpApiDecodeError): ReadonlyArray<Issue> =>
   error.issues.map((issue) => ({ path: issue.path.map(String).join("."), message: issue.message }))

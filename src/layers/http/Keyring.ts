@@ -1,10 +1,10 @@
 /** The home's key and the page's cookie: made from it, checked against it in constant time. */
 import { Clock, Effect, Redacted } from "effect"
-import { createHash, createHmac, timingSafeEqual } from "node:crypto"
+import { createHmac, hash, timingSafeEqual } from "node:crypto"
 
 const cookieLifetimeMillis = 30 * 24 * 3_600_000
 
-const digest = (text: string): Buffer => createHash("sha256").update(text, "utf8").digest()
+const digest = (text: string): Buffer => hash("sha256", text, "buffer")
 
 export interface Keyring {
   readonly isKey: (candidate: string) => boolean

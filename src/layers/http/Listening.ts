@@ -18,15 +18,17 @@ import { version } from "../../services/operation/Version.js"
 import * as Connections from "./Connections.js"
 import * as Guard from "./Guard.js"
 import { dataPolicy, securityHeaders } from "./SecurityHeaders.js"
+import * as SlowRequests from "./SlowRequests.js"
 
 const limits = {
   /** A request has to be there whole within this; an answer may take as long as it takes. */
   requestTimeout: 60_000,
   headersTimeout: 20_000,
-  /** How often those two are looked after. */
-  connectionsCheckingInterval: 5_000,
   keepAliveTimeout: 30_000
 }
+
+/** How often the first two are looked after. */
+const checkMillis = 5_000
 
 /** Connections at the same time, and requests that wait for the start to end. */
 const mostConnections = 512
@@ -56,6 +58,7 @@ const answerClientError = (error: Error & { readonly code?: string }, socket: Du
 
 const makeNodeServer = (): Server => {
   const server = createServer({ ...limits, noDelay: true })
+  SlowRequests.lookedFor(server, checkMillis)
   Connections.bound(server, mostConnections)
   server.on("clientError", answerClientError)
   return server

@@ -103,21 +103,14 @@ const report = (
 /** Without the query, which may hold what is nobody's business. */
 const pathOf = (request: HttpServerRequest.HttpServerRequest): string => request.url.split("?", 1)[0] ?? ""
 
-const withBody = (app: HttpApp.Default, request: HttpServerRequest.HttpServerRequest): HttpApp.Default =>
-  HttpMethod.hasBody(request.method)
-    ? Effect.provideService(app, HttpServerRequest.HttpServerRequest, Body.bounded(request))
-    : app
-
 const pass =
   (parts: Parts) =>
   (app: HttpApp.Default): HttpApp.Default =>
     Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
       const refused = parts.guard.check({ host: request.headers["host"], origin: request.headers["origin"] })
-      const response =
-        refused === null
-          ? yield* withBody(app, request).pipe(Effect.catchAllCause(shape(parts, request)))
-          : failed(refused)
+      if (HttpMethod.hasBody(request.method)) Body.bound(request)
+      const response = refused === null ? yield* Effect.catchAllCause(app, shape(parts, request)) : failed(refused)
       yield* parts.count(response.status)
       return withHeaders(response)
     }).pipe((self) => Turn.detach(self))

@@ -17,7 +17,7 @@ import * as Schedule from "../../services/schedule/Schedule.js"
 import * as ScheduleText from "../../services/schedule/ScheduleText.js"
 import * as ScheduleWords from "../../services/schedule/ScheduleWords.js"
 import type { Scripts } from "../../services/schedule/Script.js"
-import { Database } from "../../services/state/Database.js"
+import { Database, Transaction } from "../../services/state/Database.js"
 import * as JobDefinitions from "./JobDefinitions.js"
 
 const shown = 3
@@ -71,12 +71,11 @@ const make = Effect.gen(function* () {
     }
   }
 
-  const shownAgain = (number: JobNumber, notes: ReadonlyArray<string> = []): Effect.Effect<JobView, JobError> =>
-    Effect.flatMap(store.ofRun(number), (stored) =>
-      stored === null
-        ? Effect.dieMessage(`job ${number} is gone after its change`)
-        : Effect.succeed(view(stored, notes))
-    )
+  const shownOf = (number: JobNumber, stored: StoredJob | null, notes: ReadonlyArray<string>): Effect.Effect<JobView> =>
+    stored === null ? Effect.dieMessage(`job ${number} is gone after its change`) : Effect.succeed(view(stored, notes))
+
+  const shownAgain = (number: JobNumber, notes: ReadonlyArray<string>): Effect.Effect<JobView, JobError> =>
+    Effect.flatMap(store.ofRun(number), (stored) => shownOf(number, stored, notes))
 
   /** Decision 29: a scheduled run makes and changes no jobs, unless its owner says so. */
   const allowed: Effect.Effect<void, JobRefused> = Effect.flatMap(
@@ -116,7 +115,7 @@ const make = Effect.gen(function* () {
         return yield* new JobNotReady({ job: definition.name, detail: "a reason to pause needs paused: true" })
       const appointment = yield* appointmentOf(schedule, definition.times, definition.name)
       const id = yield* newId
-      const number = yield* database.write(
+      const { kept, value: number } = yield* database.writeAhead(
         "job.create",
         store.insert({
           id,
@@ -125,7 +124,13 @@ const make = Effect.gen(function* () {
           paused: paused === true ? { reason: JobFields.text(reason) ?? pausedReason } : null
         })
       )
-      return yield* changing(number, Effect.void, notes)
+      // Read while the disk takes it, by the connection that has just written it.
+      const made = yield* database.glance("job.made", (sql) =>
+        Effect.provideService(store.load(number), Transaction, sql)
+      )
+      yield* kept
+      if (paused !== true) yield* bell.ringFor(appointment.nextAt)
+      return yield* shownOf(number, made, notes)
     })
 
   const edit = (reference: string, patch: JobPatch): Effect.Effect<JobView, JobError> =>

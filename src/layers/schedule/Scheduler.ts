@@ -10,6 +10,7 @@ import { Drain } from "../../services/operation/Drain.js"
 import { Pause } from "../../services/operation/Pause.js"
 import { Readiness } from "../../services/operation/Readiness.js"
 import { Settings } from "../../services/operation/Settings.js"
+import * as SharedMinute from "../../services/operation/SharedMinute.js"
 import { Bell } from "../../services/schedule/Bell.js"
 import { aheadMillis, type Claimed, type FireClaim, FireClaims } from "../../services/schedule/FireClaim.js"
 import { JobRunner, type RunInterrupt } from "../../services/schedule/JobRunner.js"
@@ -17,8 +18,6 @@ import { JobStore, type Righted } from "../../services/schedule/JobStore.js"
 import { Occurrences, type OccurrenceId, runId } from "../../services/schedule/Occurrence.js"
 import { Scheduler } from "../../services/schedule/Scheduler.js"
 
-/** The longest sleep; what another process changed is seen after this. A timer of more than 24.8 days would never end. */
-const longestMillis = 60_000
 const beatMillis = 60_000
 /** After a failure of the database. */
 const againMillis = 5_000
@@ -205,7 +204,7 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** One tick; answers how long nothing is due. */
+  /** One tick; answers how long nothing is due, at most until what another process may have changed is looked for. */
   const tick = Effect.gen(function* () {
     const jump = yield* clockWatch.jumped
     if (jump !== 0)
@@ -222,7 +221,7 @@ const make = Effect.gen(function* () {
       yield* tellRighted
     }
     yield* beat
-    if (stopped || (yield* drain.draining) !== null || (yield* pause.current) !== null) return longestMillis
+    if (stopped || (yield* drain.draining) !== null || (yield* pause.current) !== null) return yield* SharedMinute.wait
     const startsNow = settings.cron.maxParallelJobs > running.size + queue.length
     const { claimed, missed } = yield* claims.claimDue(startsNow ? "soft" : "now")
     if (claimed.length > 0) {
@@ -235,11 +234,12 @@ const make = Effect.gen(function* () {
     yield* prune
     const next = yield* claims.nextDue
     const now = yield* Clock.currentTimeMillis
-    if (next === null) return longestMillis
+    const longest = SharedMinute.untilNext(now)
+    if (next === null) return longest
     // What is due and was not claimed is not ours to claim: no spinning on it.
     const rest = next - aheadMillis - now
     if (rest <= 0) return claimed.length > 0 || missed.length > 0 ? 0 : 1_000
-    return Math.min(longestMillis, rest)
+    return Math.min(longest, rest)
   }).pipe(
     Effect.catchAll((error) =>
       Effect.as(Effect.logError("the scheduler could not look what is due", error), againMillis)
@@ -250,7 +250,7 @@ const make = Effect.gen(function* () {
   )
 
   const ticker = Effect.forever(
-    Effect.flatMap(tick, (millis) => (millis <= 0 ? Effect.yieldNow() : Effect.timeoutOption(bell.heard, millis)))
+    Effect.flatMap(tick, (millis) => (millis <= 0 ? Effect.yieldNow() : bell.heardWithin(millis)))
   )
 
   yield* worker(

@@ -12,32 +12,43 @@ const placeName = "gateway.place"
 /** The gateway's address as the one row of its table; none of a gateway that has another home. */
 export const layer = Layer.effect(
   GatewayAddresses,
-  Effect.map(Database, (database) =>
-    GatewayAddresses.of({
+  Effect.map(Database, (database) => {
+    /** What this process has published is there until it takes it away: nobody else has the home meanwhile. */
+    let own: GatewayAddress | null = null
+    const read = database.read("gateway.current", (sql) =>
+      one(sql`SELECT pid, url, version, state, started_at AS startedAt FROM gateway WHERE one = 1
+        AND (SELECT value FROM meta WHERE key = ${placeName}) = ${sql.literal(place)}`)
+    )
+    return GatewayAddresses.of({
       publish: Effect.fn("GatewayAddresses.publish")((address: GatewayAddress) =>
-        database.write(
-          "gateway.publish",
-          Effect.gen(function* () {
-            const sql = yield* Transaction
-            yield* sql`INSERT INTO gateway (one, pid, url, version, state, started_at)
-              VALUES (1, ${address.pid}, ${address.url}, ${address.version}, ${address.state}, ${address.startedAt})
-              ON CONFLICT (one) DO UPDATE SET pid = excluded.pid, url = excluded.url, version = excluded.version,
-                state = excluded.state, started_at = excluded.started_at`
-            yield* sql`INSERT INTO meta (key, value) VALUES (${placeName}, ${sql.literal(place)})
-              ON CONFLICT (key) DO UPDATE SET value = excluded.value`
-          })
+        Effect.map(
+          database.write(
+            "gateway.publish",
+            Effect.gen(function* () {
+              const sql = yield* Transaction
+              yield* sql`INSERT INTO gateway (one, pid, url, version, state, started_at)
+                VALUES (1, ${address.pid}, ${address.url}, ${address.version}, ${address.state}, ${address.startedAt})
+                ON CONFLICT (one) DO UPDATE SET pid = excluded.pid, url = excluded.url, version = excluded.version,
+                  state = excluded.state, started_at = excluded.started_at`
+              yield* sql`INSERT INTO meta (key, value) VALUES (${placeName}, ${sql.literal(place)})
+                ON CONFLICT (key) DO UPDATE SET value = excluded.value`
+            })
+          ),
+          () => {
+            own = address
+          }
         )
       ),
       withdraw: Effect.fn("GatewayAddresses.withdraw")((pid: number) =>
-        database.write(
-          "gateway.withdraw",
-          Effect.flatMap(Transaction, (sql) => Effect.asVoid(sql`DELETE FROM gateway WHERE pid = ${pid}`))
-        )
+        Effect.suspend(() => {
+          own = null
+          return database.write(
+            "gateway.withdraw",
+            Effect.flatMap(Transaction, (sql) => Effect.asVoid(sql`DELETE FROM gateway WHERE pid = ${pid}`))
+          )
+        })
       ),
-      current: database.read("gateway.current", (sql) =>
-        one(sql`SELECT pid, url, version, state, started_at AS startedAt FROM gateway WHERE one = 1
-          AND (SELECT value FROM meta WHERE key = ${placeName}) = ${sql.literal(place)}`)
-      )
+      current: Effect.suspend(() => (own === null ? read : Effect.succeed(own)))
     })
-  )
+  })
 )

@@ -5,13 +5,12 @@ import { type FSWatcher, watch } from "node:fs"
 import path from "node:path"
 import * as Turn from "../../fibers/Turn.js"
 import { GatewayLock, HomeInUse, type LockUnusable, TokenInUse } from "../../services/operation/GatewayLock.js"
+import * as SharedMinute from "../../services/operation/SharedMinute.js"
 import * as DatabaseFile from "./DatabaseFile.js"
 import * as FileLock from "./FileLock.js"
 
 /** Decision 2: a gateway that is just ending, or was just killed, gets this long to let go. */
 const patienceMillis = 2_000
-/** Where the system does not tell of a file that goes. */
-const lookEvery = "1 minute"
 
 /** Waits until something happens to a file, which nobody writes to: that it is deleted, or another takes its place. */
 const touched = (file: string, ours: string | null): Effect.Effect<void> =>
@@ -64,8 +63,9 @@ const hold = (file: string) =>
       told = !taken
       lost = !taken
     })
-    yield* Effect.suspend(() =>
-      lost ? Effect.sleep(lookEvery) : Effect.timeoutOption(touched(file, ours), lookEvery)
+    // Also looked at where the system does not tell of a file that goes.
+    yield* Effect.flatMap(SharedMinute.wait, (millis) =>
+      lost ? Effect.sleep(millis) : Effect.timeoutOption(touched(file, ours), millis)
     ).pipe(Effect.zipRight(again), Effect.annotateLogs({ file }), Effect.forever, Turn.forkWorker)
     return true
   })

@@ -4,7 +4,7 @@ import { InternalEvents, type InternalRow } from "../../services/conversation/In
 import type { InternalCause } from "../../services/conversation/InboundEvent.js"
 import { Database, type Step, Transaction } from "../../services/state/Database.js"
 import { Owner } from "../../services/state/Owner.js"
-import { isOwned } from "./OwnerLease.js"
+import { isAnybody, isOwned } from "./OwnerLease.js"
 import * as Rows from "./Rows.js"
 
 const Packed = Schema.parseJson(Parcel.schema(Schema.Null))
@@ -83,6 +83,16 @@ const make = Effect.gen(function* () {
       }
       return rows.map(rowOf)
     }),
+    // Beside a chat there may always be a gateway.
+    mayBeLeft:
+      owner !== null
+        ? Effect.succeed(true)
+        : Effect.flatMap(Clock.currentTimeMillis, (now) =>
+            Effect.map(
+              database.read("internal.others", (sql) => sql.unsafe(isAnybody, [now])),
+              ([found]) => found !== undefined
+            )
+          ),
     accept: (cause, eventId) =>
       Effect.gen(function* () {
         const sql = yield* Transaction

@@ -18,6 +18,9 @@ export const isOwned = (
 ): string =>
   `EXISTS (SELECT 1 FROM leases WHERE leases.name = ${table}.owner AND leases.expires_at > ${Math.trunc(now)})`
 
+/** A row when a process that is not the gateway holds its lease at `?`. */
+export const isAnybody = "SELECT 1 FROM leases WHERE name LIKE 'process:%' AND expires_at > ? LIMIT 1"
+
 export class OwnerLease extends Context.Tag("hermes/sqlite/OwnerLease")<
   OwnerLease,
   {

@@ -48,6 +48,8 @@ export class InternalEvents extends Context.Tag("hermes/conversation/InternalEve
     readonly announced: Effect.Effect<void>
     /** What this process is to hand over, oldest first: its own, and in a gateway what a dead process left. */
     readonly waiting: Effect.Effect<ReadonlyArray<InternalRow>, StateError>
+    /** May another process leave something of the kind, or take it up, which is announced to nobody here? */
+    readonly mayBeLeft: Effect.Effect<boolean, StateError>
     /** The receipt; false when there is one already. */
     readonly accept: (cause: InternalCause, eventId: string) => Step<boolean>
     /** It waits until the session is open as `key` again; false when it is by now, or somebody has handed it over. */

@@ -6,7 +6,9 @@ export class Bell extends Context.Tag("hermes/schedule/Bell")<
   {
     /** Never waits; many rings before somebody hears are one. */
     readonly ring: Effect.Effect<void>
-    /** Waits for a ring since the last that was heard. */
-    readonly heard: Effect.Effect<void>
+    /** The same for what is there from now on and due at `instant`: whoever wakes in time for it is left asleep. */
+    readonly ringFor: (instant: number) => Effect.Effect<void>
+    /** Waits for a ring since the last that was heard, so many milliseconds at most. */
+    readonly heardWithin: (millis: number) => Effect.Effect<void>
   }
 >() {}

@@ -6,10 +6,12 @@ import * as DatabaseLayer from "../../../src/layers/sqlite/Database.js"
 import * as DelegationStoreLayer from "../../../src/layers/sqlite/DelegationStore.js"
 import * as Ids from "../../../src/layers/node/Ids.js"
 import * as InboxLayer from "../../../src/layers/sqlite/Inbox.js"
+import * as InternalEventsLayer from "../../../src/layers/sqlite/InternalEvents.js"
 import * as OwnerLease from "../../../src/layers/sqlite/OwnerLease.js"
 import * as TurnStoreLayer from "../../../src/layers/sqlite/TurnStore.js"
 import { Inbox } from "../../../src/services/conversation/Inbox.js"
 import { InboundEvent, Source } from "../../../src/services/conversation/InboundEvent.js"
+import { InternalEvents } from "../../../src/services/conversation/InternalEvents.js"
 import { TurnStore } from "../../../src/services/conversation/TurnStore.js"
 import { DelegationStore } from "../../../src/services/delegation/DelegationStore.js"
 import { SessionKey } from "../../../src/services/session/SessionKey.js"
@@ -104,6 +106,22 @@ describe("the lease of a process without a gateway", () => {
         turns: ["ours", "theirs"],
         delegates: ["ours", "theirs"]
       })
+    }).pipe(Effect.provide(base))
+  )
+
+  it.scoped("is why a gateway looks often for what a process leaves, and a process for what its gateway takes up", () =>
+    Effect.gen(function* () {
+      const events = InternalEventsLayer.layer
+      const mayBeLeft = Effect.flatMap(InternalEvents, (one) => one.mayBeLeft)
+      const gateway = yield* Layer.build(events)
+      const isLooking = Effect.provide(mayBeLeft, gateway)
+      assert.isFalse(yield* isLooking)
+      const scope = yield* Scope.make()
+      const process = yield* Layer.buildWithScope(events.pipe(Layer.provideMerge(OwnerLease.layer)), scope)
+      assert.isTrue(yield* isLooking)
+      assert.isTrue(yield* Effect.provide(mayBeLeft, process))
+      yield* Scope.close(scope, Exit.void)
+      assert.isFalse(yield* isLooking)
     }).pipe(Effect.provide(base))
   )
 
