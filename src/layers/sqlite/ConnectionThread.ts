@@ -47,6 +47,7 @@ const __name = (target) => target
 const scan = ${WriteAheadLog.scan.toString()}
 const examine = ${WriteAheadLog.examine.toString()}
 const follow = ${WriteAheadLog.follow.toString()}
+const followWhole = ${WriteAheadLog.followWhole.toString()}
 let followed = null
 const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
 const database = new Database(workerData.file, { fileMustExist: true, timeout: 1000 })
@@ -54,7 +55,7 @@ database.pragma("wal_autocheckpoint = 0")
 database.pragma("synchronous = " + workerData.synchronous)
 const checkpoint = () => {
   const log = workerData.file + "-wal"
-  followed = follow(fs, log, followed)
+  followed = followWhole(fs, log, followed, follow, pause)
   const damage = followed === null ? examine(fs, log, scan, pause) : null
   if (damage !== null) return { damaged: "damaged before " + damage.forgotten + " commits, in frame " + damage.frames.join(", ") }
   const progress = database.pragma("wal_checkpoint(PASSIVE)")[0]

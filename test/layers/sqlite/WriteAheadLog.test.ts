@@ -83,6 +83,32 @@ describe("the write-ahead log", () => {
     })
   )
 
+  it.scoped("a frame that is met half written is followed once it is whole, and what stays damaged never", () =>
+    Effect.gen(function* () {
+      const directory = yield* folder
+      const { log } = killed(directory)
+      const file = path.join(directory, "followed-wal")
+      const frames = WriteAheadLog.scan(log)?.frames ?? 0
+      const end = 32 + frames * 4_120
+      const followed = (now: Uint8Array, later: Uint8Array) => {
+        let pauses = 0
+        writeFileSync(file, now)
+        const last = WriteAheadLog.follow(fs, file, null)
+        const found = WriteAheadLog.followWhole(fs, file, last, WriteAheadLog.follow, () => {
+          pauses += 1
+          writeFileSync(file, later)
+        })
+        return { frames: found?.frames, pauses }
+      }
+      assert.deepStrictEqual(followed(log, log), { frames, pauses: 0 })
+      // Cut within the last frame, and that frame with another's page in it.
+      for (const half of [log.subarray(0, end - 1_000), flipped(log, end - 1_000, 1)]) {
+        assert.deepStrictEqual(followed(half, log), { frames, pauses: 1 })
+        assert.deepStrictEqual(followed(half, half), { frames: undefined, pauses: 2 })
+      }
+    })
+  )
+
   it.scoped("a torn tail is none either: nobody was told of it", () =>
     Effect.gen(function* () {
       const { log } = killed(yield* folder)
