@@ -43,6 +43,13 @@ const rules = expressions.map((expression): Schedule.Schedule => ({
   ownZone: true
 }))
 const encode = Schema.encodeSync(Schedule.Stored)
+const ruleOf = (job: number): number => job % rules.length
+/** When a job is due: together with all others of its rule. */
+const nextOf = (job: number): number => {
+  const next = Schedule.next(rules[ruleOf(job)] as Schedule.Schedule, Date.now())
+  if (next === null) throw new Error(`job ${job} is never due`)
+  return next
+}
 
 /** A home's database with so many jobs, none of them due. */
 const fill = async (file: string, jobs: number): Promise<void> => {
@@ -55,21 +62,20 @@ const fill = async (file: string, jobs: number): Promise<void> => {
       "INSERT INTO jobs (id, name, definition, state, created_at, updated_at) VALUES (?, ?, ?, 'scheduled', 0, 0)"
     )
     const schedule = db.prepare("INSERT INTO schedule (job, rule) VALUES (?, ?)")
-    const due = db.prepare("INSERT INTO due (next_at, job, settled) VALUES (?, ?, 0)")
+    const due = db.prepare("INSERT INTO due (next_at, settled, job) VALUES (?, 0, ?)")
     // Beside ours: narrow rows by their job, with an index on when they are due.
     db.exec(`CREATE TABLE narrow (job INTEGER PRIMARY KEY, next_at INTEGER NOT NULL, rule INTEGER NOT NULL, settled INTEGER NOT NULL);
       CREATE INDEX narrow_next ON narrow (next_at)`)
     const narrow = db.prepare("INSERT INTO narrow (job, next_at, rule, settled) VALUES (?, ?, ?, 0)")
-    const far = Date.now() + 86_400_000
     const definition = JSON.stringify({
       prompt: "Summarise the overnight alerts and send the three that matter. ".repeat(4)
     })
     for (let index = 1; index <= jobs; index++) {
       job.run(index.toString(16).padStart(12, "0"), `job ${index}`, definition)
-      const rule = (index % rules.length) + 1
-      schedule.run(index, rule)
-      due.run(far + index, index)
-      narrow.run(index, far + index, rule)
+      const next = nextOf(index)
+      schedule.run(index, ruleOf(index) + 1)
+      due.run(next, index)
+      narrow.run(index, next, ruleOf(index) + 1)
     }
   })()
   db.pragma("wal_checkpoint(PASSIVE)")
@@ -87,12 +93,11 @@ const claimed = async (
   raw.pragma("wal_autocheckpoint = 0")
   const stride = Math.floor(jobs / due)
   // As before any run of theirs: what is settled beyond its next time has seen a clock that was ahead.
-  const back = (table: "due" | "narrow"): string =>
-    `UPDATE ${table} SET next_at = ${Date.now() - 1_000} - job / ${stride}, settled = 0
-      WHERE job % ${stride} = 1 AND job <= ${stride * due}`
+  const back = raw.prepare("UPDATE narrow SET next_at = ?, settled = 0 WHERE job = ?")
   const reset = (): void => {
+    const at = Date.now() - 1_000
     raw.transaction(() => {
-      raw.exec(back("narrow"))
+      for (let i = 0; i < due; i++) back.run(at - i, i * stride + 1)
       raw.exec("DELETE FROM occurrences")
     })()
     raw.pragma("wal_checkpoint(PASSIVE)")
@@ -114,12 +119,23 @@ const claimed = async (
       const claims = yield* FireClaims
       const database = yield* Database
       yield* claims.recover
+      /** The instant of the last claim: those that it has put back are settled up to it. */
+      let claimedAt: unknown = 0
       /** On our own connection, so that its pages are as warm as the raw one's. */
       const resetOurs = database.write(
         "bench",
         Effect.gen(function* () {
           const sql = yield* Transaction
-          yield* sql.unsafe(back("due"))
+          const now = Date.now()
+          for (let i = 0; i < due; i++) {
+            const job = i * stride + 1
+            const moved = yield* sql.unsafe(
+              "UPDATE due SET next_at = ?, settled = 0 WHERE next_at = ? AND settled IN (0, ?) AND job = ? RETURNING job",
+              [now - 1_000 - i, nextOf(job), claimedAt, job]
+            )
+            if (moved.length !== 1) throw new Error(`job ${job} stands elsewhere`)
+            yield* sql.unsafe("SELECT rule FROM schedule WHERE job = ?", [job])
+          }
           yield* sql.unsafe("DELETE FROM occurrences")
         })
       )
@@ -136,6 +152,11 @@ const claimed = async (
         const { claimed: got } = yield* claims.claimDue()
         ours.push(performance.now() - began)
         if (got.length !== due) throw new Error(`claimed ${got.length} of ${due}`)
+        const [row] = yield* database.read(
+          "bench",
+          (sql) => sql.unsafe("SELECT max(claimed_at) FROM occurrences").values
+        )
+        claimedAt = row?.[0]
       }
       return { ours: median(ours.slice(2)), floor: median(floors.slice(2)) }
     }).pipe(Effect.provide(storage(file, 4)), Effect.ensuring(Effect.sync(() => raw.close()))) as Effect.Effect<{

@@ -1,7 +1,6 @@
 /**
  * When jobs are due, in the order in which they come due, and in no other: so those of one instant lie beside each other,
- * and a claim writes as few pages of a hundred thousand jobs as of a thousand. Where a single job stands is looked up at
- * the instant that its rule has next, where it nearly always is; else it is looked for from the first on.
+ * those last that were put there last, and a claim writes as few pages of a hundred thousand jobs as of a thousand.
  */
 import type { SqlClient } from "@effect/sql"
 import { Clock, Effect, Schema } from "effect"
@@ -15,14 +14,20 @@ const place = Rows.first(Schema.Struct({ nextAt: Schema.Number, settled: Schema.
 export const Place = Schema.Struct({ job: JobNumber, nextAt: Schema.Number, settled: Schema.Number })
 export type Place = typeof Place.Type
 
-/** Where a job stands; null when it is not due by itself. `schedule` is its rule, null for one that cannot be read. */
+/**
+ * Where a job stands; null when it is not due by itself. `schedule` is its rule, null for one that cannot be read. It
+ * nearly always stands at the instant that its rule has next, and one that runs was put there by the claim of its run;
+ * else it is looked for from the first on.
+ */
 export const find = (sql: SqlClient.SqlClient, job: JobNumber, schedule: Schedule.Schedule | null) =>
   Effect.gen(function* () {
     const likely = schedule === null ? null : Schedule.first(schedule, yield* Clock.currentTimeMillis)
     const there =
       likely === null
         ? null
-        : yield* place(sql`SELECT next_at AS nextAt, settled FROM due WHERE next_at = ${likely} AND job = ${job}`)
+        : ((yield* place(sql`SELECT next_at AS nextAt, settled FROM due WHERE next_at = ${likely} AND job = ${job}
+            AND settled = (SELECT max(at, claimed_at) FROM occurrences WHERE job = ${job} AND finished_at IS NULL)`)) ??
+          (yield* place(sql`SELECT next_at AS nextAt, settled FROM due WHERE next_at = ${likely} AND job = ${job}`)))
     return (
       there ??
       (yield* place(sql`SELECT next_at AS nextAt, settled FROM due WHERE job = ${job} ORDER BY next_at LIMIT 1`))
@@ -31,15 +36,18 @@ export const find = (sql: SqlClient.SqlClient, job: JobNumber, schedule: Schedul
 
 export const insert = ({ job, nextAt, settled }: Place) =>
   Effect.flatMap(Transaction, (sql) =>
-    Effect.asVoid(sql`INSERT INTO due ${sql.insert({ next_at: nextAt, job, settled })}`)
+    Effect.asVoid(sql`INSERT INTO due ${sql.insert({ next_at: nextAt, settled, job })}`)
   )
 
 /** Puts a job elsewhere. */
-export const move = ({ job, nextAt }: Place, to: number, settled: number) =>
+export const move = ({ job, nextAt, settled }: Place, to: Omit<Place, "job">) =>
   Effect.flatMap(Transaction, (sql) =>
-    Effect.asVoid(sql`UPDATE due SET next_at = ${to}, settled = ${settled} WHERE next_at = ${nextAt} AND job = ${job}`)
+    Effect.asVoid(sql`UPDATE due SET next_at = ${to.nextAt}, settled = ${to.settled}
+      WHERE next_at = ${nextAt} AND settled = ${settled} AND job = ${job}`)
   )
 
 /** Takes a job away from where it stands. */
-export const remove = ({ job, nextAt }: Place) =>
-  Effect.flatMap(Transaction, (sql) => Effect.asVoid(sql`DELETE FROM due WHERE next_at = ${nextAt} AND job = ${job}`))
+export const remove = ({ job, nextAt, settled }: Place) =>
+  Effect.flatMap(Transaction, (sql) =>
+    Effect.asVoid(sql`DELETE FROM due WHERE next_at = ${nextAt} AND settled = ${settled} AND job = ${job}`)
+  )

@@ -76,7 +76,7 @@ const selectStanding = `SELECT EXISTS (SELECT 1 FROM leases WHERE name = ? AND t
 
 const selectDue = `SELECT d.job, d.next_at, s.rule, s.remaining, s.hold_until,
     EXISTS (SELECT 1 FROM occurrences AS o WHERE o.job = d.job AND o.finished_at IS NULL), d.settled
-  FROM due AS d LEFT JOIN schedule AS s ON s.job = d.job WHERE d.next_at <= ? ORDER BY d.next_at, d.job LIMIT ${most}`
+  FROM due AS d LEFT JOIN schedule AS s ON s.job = d.job WHERE d.next_at <= ? ORDER BY d.next_at, d.settled, d.job LIMIT ${most}`
 
 /** What is simply due: the row's own instant, one occurrence. In the order of the list, and so are their numbers. */
 const insertPlain = `INSERT INTO occurrences (job, at, count, kind, state, token, attempts, claimed_at)
@@ -92,10 +92,10 @@ const insertOther = `INSERT INTO occurrences (job, at, last_at, count, kind, sta
   FROM json_each(?) WHERE true ON CONFLICT DO NOTHING RETURNING id, job, at, kind`
 
 /** All that were looked at: they are the first of the table. */
-const deleteDue = "DELETE FROM due WHERE (next_at, job) <= (?, ?)"
+const deleteDue = "DELETE FROM due WHERE (next_at, settled, job) <= (?, ?, ?)"
 
 /** The next instants of jobs that are settled up to the same one. */
-const insertDue = `INSERT INTO due (next_at, job, settled) SELECT value, CAST(key AS INTEGER), ? FROM json_each(?) WHERE true
+const insertDue = `INSERT INTO due (next_at, settled, job) SELECT value, ?, CAST(key AS INTEGER) FROM json_each(?) WHERE true
   ON CONFLICT DO NOTHING`
 
 const countRuns = `UPDATE schedule SET remaining = remaining - 1
@@ -287,7 +287,7 @@ const make = Effect.gen(function* () {
         else if (gone.has(row.job)) missed.push(row)
     }
     const last = due.at(-1)
-    if (last !== undefined) yield* sql.unsafe(deleteDue, [last[1], last[0]])
+    if (last !== undefined) yield* sql.unsafe(deleteDue, [last[1], last[6], last[0]])
     for (const [settled, members] of plan.next) yield* sql.unsafe(insertDue, [settled, `{${members.join()}}`])
     for (const [statement, jobs] of [
       [countRuns, plan.counted],

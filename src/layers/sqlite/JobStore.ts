@@ -270,7 +270,7 @@ const make = Effect.gen(function* () {
                     )
               yield* sql`UPDATE ${sql(table)} SET rule = ${yield* rules.idOf(schedule)} WHERE job = ${row.job}`
               const to = next ?? row.nextAt
-              if (table === "schedule") yield* Due.move(row, to, row.settled)
+              if (table === "schedule") yield* Due.move(row, { nextAt: to, settled: row.settled })
               else yield* sql`UPDATE schedule_paused SET next_at = ${to} WHERE job = ${row.job}`
               moved += 1
             }

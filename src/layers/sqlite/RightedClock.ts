@@ -86,7 +86,7 @@ export const step = (rules: ScheduleRules, timezone: string) =>
         const to = OwnInstants.free(schedule, next, own) ?? nextAt
         const settledTo = own.at(-1)?.last ?? Math.min(settled, now)
         yield* sql`UPDATE ${sql(table)} SET hold_until = NULL WHERE job = ${job}`
-        if (table === "schedule") yield* Due.move(place, to, settledTo)
+        if (table === "schedule") yield* Due.move(place, { nextAt: to, settled: settledTo })
         else yield* sql`UPDATE schedule_paused SET next_at = ${to}, settled = ${settledTo} WHERE job = ${job}`
         // One instant earlier is no more than what a clock that is set makes of a job that was just made.
         if ((Schedule.next(schedule, to) ?? nextAt) < nextAt) moved.push({ job, from: nextAt, to })

@@ -31,7 +31,7 @@ const write = (statement: string) =>
     )
   )
 
-/** Jobs of one rule, of which 25 are due at the start; their numbers lie far apart. */
+/** Jobs of one rule: all are due at its next instant, 25 whose numbers lie far apart already at the start. */
 const fill = (file: string, count: number) =>
   Effect.zipRight(
     Effect.scoped(Layer.build(SqliteDatabase.layer({ file }))),
@@ -42,7 +42,7 @@ const fill = (file: string, count: number) =>
       db.exec(`INSERT INTO schedule_rules (id, rule) VALUES (1, '${Schema.encodeSync(Schedule.Stored)(rule)}');
         INSERT INTO schedule (job, rule) ${numbers} SELECT n, 1 FROM n;
         INSERT INTO due (job, next_at, settled) ${numbers}
-          SELECT n, CASE WHEN n % ${count / 25} = 0 THEN ${start} ELSE ${start} + 86400000 + n END, 0 FROM n`)
+          SELECT n, CASE WHEN n % ${count / 25} = 0 THEN ${start} ELSE ${start + 3 * minute} END, 0 FROM n`)
       db.close()
     })
   )

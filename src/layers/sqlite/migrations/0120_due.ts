@@ -4,17 +4,20 @@ import { Effect } from "effect"
 const statements = [
   `CREATE TABLE due (
     next_at INTEGER NOT NULL,
-    job INTEGER NOT NULL,
     settled INTEGER NOT NULL,
-    PRIMARY KEY (next_at, job)
+    job INTEGER NOT NULL,
+    PRIMARY KEY (next_at, settled, job)
   ) WITHOUT ROWID`,
-  `INSERT INTO due (next_at, job, settled) SELECT next_at, job, settled FROM schedule`,
+  `INSERT INTO due (next_at, settled, job) SELECT next_at, settled, job FROM schedule`,
   `DROP INDEX schedule_next`,
   `ALTER TABLE schedule DROP COLUMN next_at`,
   `ALTER TABLE schedule DROP COLUMN settled`
 ]
 
-/** When jobs are due stands in the order in which they come due; a job's own row changes with an edit only. */
+/**
+ * When jobs are due stands in the order in which they come due; a job's own row changes with an edit only. Of one instant
+ * those stand last that were put there last, beside each other.
+ */
 export const due = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* Effect.forEach(statements, (statement) => sql.unsafe(statement), { discard: true })
