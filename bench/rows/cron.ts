@@ -120,7 +120,9 @@ const claimed = async (
       const database = yield* Database
       yield* claims.recover
       /** The instant of the last claim: those that it has put back are settled up to it. */
-      let claimedAt: unknown = 0
+      const lastClaim = (where: string) =>
+        database.read("bench", (sql) => Effect.map(sql.unsafe(`SELECT max(${where}`).values, ([row]) => row?.[0]))
+      let claimedAt = yield* lastClaim("settled) FROM due")
       /** On our own connection, so that its pages are as warm as the raw one's. */
       const resetOurs = database.write(
         "bench",
@@ -152,11 +154,7 @@ const claimed = async (
         const { claimed: got } = yield* claims.claimDue()
         ours.push(performance.now() - began)
         if (got.length !== due) throw new Error(`claimed ${got.length} of ${due}`)
-        const [row] = yield* database.read(
-          "bench",
-          (sql) => sql.unsafe("SELECT max(claimed_at) FROM occurrences").values
-        )
-        claimedAt = row?.[0]
+        claimedAt = yield* lastClaim("claimed_at) FROM occurrences")
       }
       return { ours: median(ours.slice(2)), floor: median(floors.slice(2)) }
     }).pipe(Effect.provide(storage(file, 4)), Effect.ensuring(Effect.sync(() => raw.close()))) as Effect.Effect<{
