@@ -84,11 +84,11 @@ const insertPlain = `INSERT INTO occurrences (job, at, count, kind, state, token
 
 const selectMade = "SELECT id, job, at, kind FROM occurrences WHERE id > coalesce(?, 0)"
 
-/** The rest: [job, at, last, count, kind, state, reason]. Only what is claimed has a token and is open. */
-const insertOther = `INSERT INTO occurrences (job, at, last_at, count, kind, state, token, attempts, claimed_at, finished_at, reason)
+/** The rest: [job, at, last, count, kind, state, reason, rule]. Only what is claimed has a token and is open. */
+const insertOther = `INSERT INTO occurrences (job, at, last_at, count, kind, state, token, attempts, claimed_at, finished_at, reason, rule)
   SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5,
     CASE value ->> 5 WHEN 'claimed' THEN ? END, value ->> 5 = 'claimed', ?,
-    CASE value ->> 5 WHEN 'claimed' THEN NULL ELSE ? END, value ->> 6
+    CASE value ->> 5 WHEN 'claimed' THEN NULL ELSE ? END, value ->> 6, value ->> 7
   FROM json_each(?) WHERE true ON CONFLICT DO NOTHING RETURNING id, job, at, kind`
 
 /** All that were looked at: they are the first of the table. */
@@ -122,7 +122,7 @@ interface Rule {
 /** What a transaction does with the jobs that are due. */
 class Plan {
   readonly plain: Array<{ readonly job: JobNumber; readonly at: number }> = []
-  readonly other: Array<readonly [number, number, number | null, number, string, string, string | null]> = []
+  readonly other: Array<readonly [number, number, number | null, number, string, string, string | null, number]> = []
   /** When jobs are due next, by what they are settled up to. Each is a member of a JSON object: one with numbers for keys is slow to make. */
   readonly next = new Map<number, Array<string>>()
   /** Those that run and have a number of runs left. */
@@ -183,7 +183,7 @@ const make = Effect.gen(function* () {
     until: number,
     plan: Plan
   ): void => {
-    const [job, nextAt, , remaining, holdUntil, busy, settled] = row
+    const [job, nextAt, ruleId, remaining, holdUntil, busy, settled] = row
     const { follows, schedule } = rule
     const more = rule.alone ? null : Lateness.beyond(schedule, nextAt, until, follows)
     rule.alone = more === null
@@ -194,11 +194,11 @@ const make = Effect.gen(function* () {
     const next = OwnInstants.free(schedule, run === verdict.run ? verdict.next : follows, own)
     if (run !== null && run.at === nextAt && run.kind === "on_time" && left === null)
       plan.plain.push({ job, at: nextAt })
-    else if (run !== null) plan.other.push([job, run.at, null, 1, run.kind, "claimed", null])
+    else if (run !== null) plan.other.push([job, run.at, null, 1, run.kind, "claimed", null, ruleId])
     if (left !== null) {
       const parts = own.length === 0 ? [left] : OwnInstants.between(schedule, left.first, left.last, own)
       for (const { count, first, last } of parts)
-        plan.other.push([job, first, last === first ? null : last, count, "late", left.state, left.reason])
+        plan.other.push([job, first, last === first ? null : last, count, "late", left.state, left.reason, ruleId])
       if (next === null && run === null) plan.gone.push([job, left.reason])
     }
     if (next === null) {

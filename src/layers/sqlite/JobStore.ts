@@ -90,7 +90,8 @@ const make = Effect.gen(function* () {
         state: "skipped",
         attempts: 0,
         finished_at: now,
-        reason
+        reason,
+        rule: row.rule
       })} ON CONFLICT DO NOTHING`
       return now
     })

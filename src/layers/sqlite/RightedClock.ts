@@ -57,7 +57,7 @@ export const step = (rules: ScheduleRules, timezone: string) =>
     }
 
     for (const { at, id, rule } of yield* Ahead(sql`SELECT o.id, o.at,
-        coalesce(s.rule, p.rule) AS rule
+        coalesce(o.rule, s.rule, p.rule) AS rule
       FROM occurrences AS o LEFT JOIN schedule AS s ON s.job = o.job LEFT JOIN schedule_paused AS p ON p.job = o.job
       WHERE coalesce(o.last_at, o.at) > ${now} AND o.count > 0 AND o.attempts = 0 AND o.state IN ('missed', 'skipped')
         AND coalesce(s.job, p.job) IS NOT NULL`)) {

@@ -158,24 +158,21 @@ describe("a run", () => {
         const { home } = yield* Settings
         const fs = yield* FileSystem.FileSystem
         yield* script("run.sh", 'echo ran >> "$HERMES_HOME/ran"\n')
-        // Six of each kind: when they begin is chance, and on a busy machine most have when their turn comes.
+        // Six of each kind, by turns: when they begin is chance, and on a busy machine many have when their turn comes.
         const names = [..."abcdefghijklmnopqr"]
         const soon = new Date((yield* Clock.currentTimeMillis) + 400).toISOString()
         for (const name of names) yield* make({ script: "run.sh", noAgent: true, name, schedule: soon })
         yield* rows("SELECT id FROM occurrences WHERE state = 'running'").pipe(
           Effect.repeat({ until: ({ length }) => length > 0, schedule: Schedule.spaced("10 millis") })
         )
+        const acts: ReadonlyArray<(name: string) => Effect.Effect<unknown, JobError>> = [
+          (name) => jobs.pause(name),
+          (name) => jobs.remove(name),
+          (name) => jobs.edit(name, { schedule: "2099-01-01 09:00" })
+        ]
         // One that has ended by now has run, and is counted below.
-        for (const name of names)
-          yield* Effect.catchTag(
-            name < "g"
-              ? Effect.asVoid(jobs.pause(name))
-              : name < "m"
-                ? Effect.asVoid(jobs.remove(name))
-                : Effect.asVoid(jobs.edit(name, { schedule: "2099-01-01 09:00" })),
-            "JobNotReady",
-            () => Effect.void
-          )
+        for (const [index, name] of names.entries())
+          yield* Effect.catchTag(acts[index % 3]?.(name) ?? Effect.void, "JobNotReady", () => Effect.void)
         const ends = rows("SELECT state, reason FROM occurrences")
         yield* Effect.repeat(ends, {
           until: (all) =>

@@ -212,9 +212,7 @@ describe("the scheduler", () => {
       const now = Date.now()
       const set = (name: string, at: number) =>
         Effect.flatMap(Transaction, (sql) =>
-          Effect.asVoid(
-            sql`UPDATE due SET next_at = ${at} WHERE job = (SELECT number FROM jobs WHERE name = ${name})`
-          )
+          Effect.asVoid(sql`UPDATE due SET next_at = ${at} WHERE job = (SELECT number FROM jobs WHERE name = ${name})`)
         )
       yield* database.write(
         "test",

@@ -52,6 +52,27 @@ const rowsOf = (job: number) =>
   )
 
 describe("a clock that is put right", () => {
+  it.live("days that were missed ahead of time are cut back by the schedule that they were asked for by", () =>
+    under(({ at, run }) =>
+      Effect.gen(function* () {
+        const store = yield* JobStore
+        const service = yield* Jobs
+        const { job } = yield* service.create({ name: "daily", prompt: "x", schedule: "0 9 * * *" }, nobody)
+        const number = (yield* store.get(job.id))?.number ?? 0
+        at.now += 9 * day
+        expect(yield* run).toEqual([[number, begin + 8 * day + 23 * hour - 7 * 60 * second]])
+        yield* service.edit(job.id, { schedule: "0 */6 * * *" })
+        at.now = begin + 3 * day
+        expect(yield* store.rightClock("UTC")).toHaveLength(1)
+        const nine = (days: number) => Date.UTC(2026, 2, 27 + days, 9)
+        expect(yield* rowsOf(number)).toEqual([
+          { at: nine(1), last_at: nine(3), count: 3, state: "missed" },
+          { at: nine(9), last_at: null, count: 1, state: "ok" }
+        ])
+      })
+    )
+  )
+
   it.live(
     "five years ahead for 45 seconds: the jobs are due at their next time again, and the years are not accounted",
     () =>
