@@ -1,5 +1,5 @@
 import { FileSystem, Path } from "@effect/platform"
-import { Clock, Effect, Layer, Random } from "effect"
+import { Clock, Data, Effect, Layer, Random } from "effect"
 import { AmbientEnvironment, isCron } from "../../fibers/AmbientEnvironment.js"
 import type { ModelRoute } from "../../services/agent/ModelRoute.js"
 import type { Skills } from "../../services/agent/Skills.js"
@@ -17,7 +17,7 @@ import * as Schedule from "../../services/schedule/Schedule.js"
 import * as ScheduleText from "../../services/schedule/ScheduleText.js"
 import * as ScheduleWords from "../../services/schedule/ScheduleWords.js"
 import type { Scripts } from "../../services/schedule/Script.js"
-import { Database, Transaction } from "../../services/state/Database.js"
+import { Database, type Step, Transaction } from "../../services/state/Database.js"
 import * as JobDefinitions from "./JobDefinitions.js"
 
 const shown = 3
@@ -38,6 +38,18 @@ const timesAgain = (
   if (!Schedule.isRecurring(after)) return had < times ? times : had + 1
   return before?.kind === "once" && times <= had + 1 ? null : times
 }
+
+/** Something has happened to a job between what was read of it and what was to be written. */
+class JobMoved extends Data.TaggedError("JobMoved") {}
+
+type Refusal = JobError | JobMoved
+
+/** So often a change is decided anew. */
+const mostDecisions = 10
+
+/** All of a job by which a change of it is decided. */
+const standingOf = ({ begun, job, open, remaining, removed }: StoredJob): string =>
+  JSON.stringify([removed, job.state, job.updatedAt, job.nextRunAt, job.completed, remaining, begun, open])
 
 const make = Effect.gen(function* () {
   const store = yield* JobStore
@@ -90,9 +102,31 @@ const make = Effect.gen(function* () {
         : Effect.void
   )
 
+  /** Writes a change that was decided by what was read: only if the job is still that. */
+  const writing = <A>(operation: string, read: StoredJob, step: Step<A, JobError>): Effect.Effect<A, Refusal> =>
+    database.write(
+      operation,
+      Effect.flatMap(store.load(read.number), (found): Step<A, Refusal> =>
+        found !== null && standingOf(found) === standingOf(read) ? step : Effect.fail(new JobMoved())
+      )
+    )
+
+  /** A claim, the end of a run or somebody else's change may come in between: then it is decided by what there is now. */
+  const decided = <A>(reference: string, change: Effect.Effect<A, Refusal>): Effect.Effect<A, JobError> =>
+    Effect.retry(change, { times: mostDecisions - 1, while: (refusal) => refusal._tag === "JobMoved" }).pipe(
+      Effect.catchTag("JobMoved", () =>
+        Effect.fail(new JobNotReady({ job: reference, detail: "it changes all the time just now; try again" }))
+      )
+    )
+
   /** Writes, tells the scheduler and answers with the job as it now stands. */
-  const changing = <A>(number: JobNumber, write: Effect.Effect<A, JobError>, notes: ReadonlyArray<string> = []) =>
-    Effect.zipRight(write, Effect.zipRight(bell.ring, shownAgain(number, notes)))
+  const changing = <A>(
+    operation: string,
+    read: StoredJob,
+    step: Step<A, JobError>,
+    notes: ReadonlyArray<string> = []
+  ): Effect.Effect<JobView, Refusal> =>
+    Effect.zipRight(writing(operation, read, step), Effect.zipRight(bell.ring, shownAgain(read.number, notes)))
 
   const appointmentOf = (
     schedule: Schedule.Schedule,
@@ -133,7 +167,7 @@ const make = Effect.gen(function* () {
       return yield* shownOf(number, made, notes)
     })
 
-  const edit = (reference: string, patch: JobPatch): Effect.Effect<JobView, JobError> =>
+  const edit = (reference: string, patch: JobPatch): Effect.Effect<JobView, Refusal> =>
     Effect.gen(function* () {
       yield* allowed
       const stored = yield* store.find(reference)
@@ -166,33 +200,33 @@ const make = Effect.gen(function* () {
       const changed = !spent && (moved || remaining !== stored.remaining)
       const appointment = changed && remaining !== 0 ? yield* appointmentOf(schedule, remaining, job.name) : null
       return yield* changing(
-        number,
-        database.write(
-          "job.edit",
-          Effect.gen(function* () {
-            yield* store.define(number, definition)
-            if (!changed) return
-            const kept =
-              appointment !== null && !moved && job.nextRunAt !== null
-                ? { ...appointment, nextAt: job.nextRunAt }
-                : appointment
-            yield* store.reschedule(number, kept, "the schedule was edited before it ran")
-            if (remaining === 0) yield* store.setState(number, "completed", null)
-            else if (job.state === "error") yield* store.setState(number, "scheduled", null)
-          })
-        ),
+        "job.edit",
+        stored,
+        Effect.gen(function* () {
+          yield* store.define(number, definition)
+          if (!changed) return
+          const kept =
+            appointment !== null && !moved && job.nextRunAt !== null
+              ? { ...appointment, nextAt: job.nextRunAt }
+              : appointment
+          yield* store.reschedule(number, kept, "the schedule was edited before it ran")
+          if (remaining === 0) yield* store.setState(number, "completed", null)
+          else if (job.state === "error") yield* store.setState(number, "scheduled", null)
+        }),
         notes
       )
     })
 
-  const pause = (reference: string, reason?: string | null): Effect.Effect<JobView, JobError> =>
+  const pause = (reference: string, reason?: string | null): Effect.Effect<JobView, Refusal> =>
     Effect.gen(function* () {
       yield* allowed
-      const { job, number } = yield* store.find(reference)
+      const stored = yield* store.find(reference)
+      const { job, number } = stored
       if (isTerminal(job)) return yield* new JobNotReady({ job: job.name, detail: `it is ${job.state} already` })
       return yield* changing(
-        number,
-        database.write("job.pause", store.setPaused(number, { reason: JobFields.text(reason) ?? "by its owner" }))
+        "job.pause",
+        stored,
+        store.setPaused(number, { reason: JobFields.text(reason) ?? "by its owner" })
       )
     })
 
@@ -213,7 +247,7 @@ const make = Effect.gen(function* () {
           })
     })
 
-  const rearm = (reference: string, text: string): Effect.Effect<JobView, JobError> =>
+  const rearm = (reference: string, text: string): Effect.Effect<JobView, Refusal> =>
     Effect.gen(function* () {
       yield* allowed
       const stored = yield* store.find(reference)
@@ -228,21 +262,19 @@ const make = Effect.gen(function* () {
       const appointment = yield* appointmentOf(schedule, 1, job.name)
       const definition = { ...job, schedule: ScheduleText.format(schedule), times: 1 }
       return yield* changing(
-        number,
-        database.write(
-          "job.rearm",
-          store
-            .define(number, definition)
-            .pipe(
-              Effect.zipRight(store.setState(number, "scheduled", null)),
-              Effect.zipRight(store.resetCompleted(number)),
-              Effect.zipRight(store.reschedule(number, appointment, "it was armed again"))
-            )
-        )
+        "job.rearm",
+        stored,
+        store
+          .define(number, definition)
+          .pipe(
+            Effect.zipRight(store.setState(number, "scheduled", null)),
+            Effect.zipRight(store.resetCompleted(number)),
+            Effect.zipRight(store.reschedule(number, appointment, "it was armed again"))
+          )
       )
     })
 
-  const resume = (reference: string, options: { readonly at?: string } = {}): Effect.Effect<JobView, JobError> =>
+  const resume = (reference: string, options: { readonly at?: string } = {}): Effect.Effect<JobView, Refusal> =>
     Effect.gen(function* () {
       yield* allowed
       const stored = yield* store.find(reference)
@@ -255,7 +287,7 @@ const make = Effect.gen(function* () {
         return yield* new JobNotReady({ job: job.name, detail: "it is not paused" })
       // Paused during its last run: that is all there is to take back.
       if (schedule === null && stored.begun > 0 && options.at === undefined)
-        return yield* changing(number, database.write("job.resume", store.setPaused(number, null)))
+        return yield* changing("job.resume", stored, store.setPaused(number, null))
       if (schedule === null)
         return yield* new JobNotReady({ job: job.name, detail: "nothing is scheduled any more; edit its schedule" })
       const now = yield* Clock.currentTimeMillis
@@ -266,29 +298,29 @@ const make = Effect.gen(function* () {
         return yield* new JobNotReady({ job: job.name, detail: "its time has passed; say when it is to run (--at)" })
       const appointment = at === null ? null : yield* appointmentOf(at, stored.remaining ?? 1, job.name)
       return yield* changing(
-        number,
-        database.write(
-          "job.resume",
-          Effect.gen(function* () {
-            yield* store.setPaused(number, null)
-            if (appointment === null) return
-            yield* store.define(number, { ...job, schedule: ScheduleText.format(appointment.schedule) })
-            yield* store.reschedule(number, appointment, "it was given another time")
-          })
-        )
+        "job.resume",
+        stored,
+        Effect.gen(function* () {
+          yield* store.setPaused(number, null)
+          if (appointment === null) return
+          yield* store.define(number, { ...job, schedule: ScheduleText.format(appointment.schedule) })
+          yield* store.reschedule(number, appointment, "it was given another time")
+        })
       )
     })
 
-  const runNow = (reference: string, context?: string | null): Effect.Effect<JobView, JobError> =>
+  const runNow = (reference: string, context?: string | null): Effect.Effect<JobView, Refusal> =>
     Effect.gen(function* () {
-      const { job, number, open } = yield* store.find(reference)
+      const stored = yield* store.find(reference)
+      const { job, number, open } = stored
       const said = JobFields.text(context)
       if (said !== null) yield* definitions.scanned("the run's context", said)
       if (open) return yield* new JobNotReady({ job: job.name, detail: "it runs already" })
       const at = yield* Clock.currentTimeMillis
       return yield* changing(
-        number,
-        database.write("job.run", store.wake({ job: number, at, kind: "manual", attempt: 0, context: said })),
+        "job.run",
+        stored,
+        store.wake({ job: number, at, kind: "manual", attempt: 0, context: said }),
         ["it runs as soon as a gateway can: `hermes cron runs` shows it"]
       )
     })
@@ -296,8 +328,9 @@ const make = Effect.gen(function* () {
   const remove = (reference: string) =>
     Effect.gen(function* () {
       yield* allowed
-      const { job, number } = yield* store.find(reference)
-      yield* database.write("job.remove", store.remove(number))
+      const stored = yield* store.find(reference)
+      const { job, number } = stored
+      yield* writing("job.remove", stored, store.remove(number))
       yield* bell.ring
       yield* fs
         .remove(path.join(settings.home, "cron", "output", job.id), { recursive: true, force: true })
@@ -309,12 +342,12 @@ const make = Effect.gen(function* () {
 
   return Jobs.of({
     create: Effect.fn("Jobs.create")(create),
-    edit: Effect.fn("Jobs.edit")(edit),
-    pause: Effect.fn("Jobs.pause")(pause),
-    resume: Effect.fn("Jobs.resume")(resume),
-    runNow: Effect.fn("Jobs.runNow")(runNow),
-    rearm: Effect.fn("Jobs.rearm")(rearm),
-    remove: Effect.fn("Jobs.remove")(remove),
+    edit: Effect.fn("Jobs.edit")((reference, patch) => decided(reference, edit(reference, patch))),
+    pause: Effect.fn("Jobs.pause")((reference, reason) => decided(reference, pause(reference, reason))),
+    resume: Effect.fn("Jobs.resume")((reference, options) => decided(reference, resume(reference, options))),
+    runNow: Effect.fn("Jobs.runNow")((reference, context) => decided(reference, runNow(reference, context))),
+    rearm: Effect.fn("Jobs.rearm")((reference, schedule) => decided(reference, rearm(reference, schedule))),
+    remove: Effect.fn("Jobs.remove")((reference) => decided(reference, remove(reference))),
     find: (reference) => Effect.map(store.find(reference), (stored) => view(stored)),
     get: (id) => Effect.map(store.get(id), (stored) => stored?.job ?? null),
     ofRun: (number) => Effect.map(store.ofRun(number), (stored) => stored?.job ?? null),
@@ -323,11 +356,12 @@ const make = Effect.gen(function* () {
     resnap: Effect.fn("Jobs.resnap")((reference) =>
       Effect.gen(function* () {
         yield* allowed
-        const { job, number } = yield* store.find(reference)
+        const stored = yield* store.find(reference)
+        const { job, number } = stored
         const pinned = job.noAgent || job.model !== null || job.provider !== null
         const definition = { ...job, modelSnapshot: pinned ? null : definitions.snapshot() }
-        return yield* changing(number, database.write("job.resnap", store.define(number, definition)))
-      })
+        return yield* changing("job.resnap", stored, store.define(number, definition))
+      }).pipe((change) => decided(reference, change))
     )
   })
 })

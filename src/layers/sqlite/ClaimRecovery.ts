@@ -30,6 +30,7 @@ const OpenRow = Schema.Struct({
 type OpenRow = typeof OpenRow.Type
 const Open = Rows.all(OpenRow, "occurrences")
 const Unplaced = Rows.all(Schema.Struct({ job: JobNumber, rule: Schema.Number }), "schedule")
+const Doubled = Rows.all(Schema.Struct({ job: JobNumber, nextAt: Schema.Number }), "due")
 const Ids = Rows.whole(Schema.Struct({ id: OccurrenceId }))
 
 /** Nothing more is asked for: also when it was paused during its last run, as then there was nothing left to put aside. */
@@ -120,17 +121,18 @@ export const recover = (options: {
         WHERE number = ${row.job}`
     })
 
-  /** A repair may save a job's row and not its place: it is due again by its rule. */
-  const placeAgain = Effect.gen(function* () {
+  /** A repair may save a job's row and not its place, and who writes rows by hand may write what is none, or several. */
+  const places = Effect.gen(function* () {
     const sql = yield* Transaction
-    const now = yield* Clock.currentTimeMillis
+    yield* sql`DELETE FROM due WHERE typeof(next_at) <> 'integer' OR typeof(settled) <> 'integer' OR typeof(job) <> 'integer'`
+    for (const { job, nextAt } of yield* Doubled(
+      sql`SELECT job, min(next_at) AS nextAt FROM due GROUP BY job HAVING count(*) > 1`
+    ))
+      yield* sql`DELETE FROM due WHERE job = ${job} AND next_at > ${nextAt}`
     for (const { job, rule } of yield* Unplaced(
       sql`SELECT job, rule FROM schedule WHERE job NOT IN (SELECT job FROM due)`
     )) {
-      const schedule = yield* rules.load(rule)
-      const nextAt = schedule === null ? now : Schedule.first(schedule, now)
-      if (nextAt === null) yield* sql`DELETE FROM schedule WHERE job = ${job}`
-      else yield* Due.insert({ job, nextAt, settled: 0 })
+      yield* Due.insert({ job, ...(yield* Due.again(yield* rules.load(rule))) })
       yield* Effect.logWarning("it was lost when a job is due; it follows its schedule again from now on").pipe(
         Effect.annotateLogs({ job })
       )
@@ -140,7 +142,7 @@ export const recover = (options: {
   const step = Effect.gen(function* () {
     const sql = yield* Transaction
     const now = yield* Clock.currentTimeMillis
-    yield* placeAgain
+    yield* places
     yield* sql`INSERT INTO leases ${sql.insert({
       name: leaseName,
       owner: String(pid),

@@ -34,6 +34,13 @@ export const find = (sql: SqlClient.SqlClient, job: JobNumber, schedule: Schedul
     )
   })
 
+/** Where a job is to stand that has lost its place: it follows its schedule again from now on. */
+export const again = (schedule: Schedule.Schedule | null): Effect.Effect<Omit<Place, "job">> =>
+  Effect.map(Clock.currentTimeMillis, (now) => ({
+    nextAt: (schedule === null ? null : Schedule.first(schedule, now)) ?? now,
+    settled: 0
+  }))
+
 export const insert = ({ job, nextAt, settled }: Place) =>
   Effect.flatMap(Transaction, (sql) =>
     Effect.asVoid(sql`INSERT INTO due ${sql.insert({ next_at: nextAt, settled, job })}`)

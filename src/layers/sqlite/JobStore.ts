@@ -56,14 +56,15 @@ const make = Effect.gen(function* () {
       yield* Due.insert({ job, nextAt, settled })
     })
 
-  /** Where a job that is not paused stands, and its rule. */
+  /** Where a job that is not paused stands, or is to stand when that was lost, and its rule. */
   const scheduled = (job: JobNumber) =>
     Effect.gen(function* () {
       const sql = yield* Transaction
       const row = yield* Ruled(sql`SELECT rule FROM schedule WHERE job = ${job}`)
       if (row === null) return null
-      const place = yield* Due.find(sql, job, yield* rules.load(row.rule))
-      return place === null ? null : { ...place, job, rule: row.rule }
+      const schedule = yield* rules.load(row.rule)
+      const place = (yield* Due.find(sql, job, schedule)) ?? (yield* Due.again(schedule))
+      return { ...place, job, rule: row.rule }
     })
 
   const putAside = (job: JobNumber) =>

@@ -74,6 +74,7 @@ const under = <A, E>(
   )
 }
 
+const zones = ["Europe/Berlin", "Europe/Paris"]
 const isStateError = Schema.is(StateError)
 const schedules = ["*/7 * * * *", "0 9 * * *", "every 13m", "2h", "every 2d at 09:00"]
 
@@ -167,6 +168,30 @@ describe("when jobs are due", () => {
           }
         })
       )
+  )
+
+  it.live("a change that something came before is decided anew", () =>
+    under((at, claims) =>
+      Effect.gen(function* () {
+        const service = yield* Jobs
+        const both = <A, B>(one: Effect.Effect<A, JobError>, other: Effect.Effect<B, JobError>) =>
+          Effect.all([Effect.either(one), Effect.either(other)], { concurrency: 2 })
+        // The removed job stood in the order for ever, and was skipped each time.
+        const gone = yield* service.create({ name: "gone", prompt: "x", schedule: "every 1h" }, nobody)
+        yield* both(service.remove(gone.job.id), service.edit(gone.job.id, { schedule: "every 2h" }))
+        expect(yield* rows("SELECT job FROM due UNION ALL SELECT job FROM schedule")).toEqual([])
+        // It ran once more than it was to run.
+        yield* service.create({ name: "counted", prompt: "x", schedule: "* * * * *", repeat: 3 }, nobody)
+        const begun = Effect.flatMap(claims.claimDue(), ({ claimed }) => claims.start(claimed))
+        for (let round = 0; round < 12; round++) {
+          at.now = (yield* service.find("counted")).job.nextRunAt ?? at.now
+          const edit = Effect.ignore(service.edit("counted", { repeat: 3 + (round % 2), timezone: zones[round % 2] }))
+          const runs = yield* Effect.all(round % 3 === 0 ? [edit, begun] : [begun, edit], { concurrency: 2 })
+          for (const run of runs.flatMap((found) => found ?? [])) yield* claims.record(run, ok)
+        }
+        expect((yield* service.find("counted")).job).toMatchObject({ state: "completed", completed: 3 })
+      })
+    )
   )
 
   it.live("what a repair could not save of it is made anew at the next start", () =>

@@ -71,7 +71,7 @@ const jobsOf = (db: Sqlite.Database): Examination["jobs"] => {
     return db
       .prepare<[], Examination["jobs"][number]>(
         `SELECT name, state, last_status AS lastStatus, coalesce(last_error, state_reason) AS reason,
-          failure_streak AS streak, next_at AS nextAt, last_run_at AS lastAt
+          failure_streak AS streak, CASE typeof(next_at) WHEN 'integer' THEN next_at END AS nextAt, last_run_at AS lastAt
           FROM jobs LEFT JOIN ${apart ? "due" : "schedule"} AS due ON due.job = jobs.number
           WHERE removed_at IS NULL AND state NOT IN ('completed', 'missed', 'paused') ORDER BY number`
       )
