@@ -2,6 +2,8 @@ import { SqlClient } from "@effect/sql"
 import { Effect } from "effect"
 
 const statements = [
+  // An edit beside a removal could leave them.
+  `DELETE FROM schedule WHERE job IN (SELECT number FROM jobs WHERE removed_at IS NOT NULL)`,
   `CREATE TABLE due (
     next_at INTEGER NOT NULL,
     settled INTEGER NOT NULL,
