@@ -13,6 +13,7 @@ import { JobStore } from "../../../src/services/schedule/JobStore.js"
 import * as Schedule from "../../../src/services/schedule/Schedule.js"
 import { Database, Transaction } from "../../../src/services/state/Database.js"
 import { StateError } from "../../../src/services/state/StateError.js"
+import { scaled } from "../../scale.js"
 import { folder } from "../sqlite/temporary.js"
 import { ids, settingsLayer } from "../support/hands.js"
 import { handClock, jobs, nobody, ok } from "./support.js"
@@ -167,7 +168,8 @@ describe("when jobs are due", () => {
             )
           }
         })
-      )
+      ),
+    { fastCheck: { numRuns: scaled(1_000, 50) } }
   )
 
   it.live("a change that something came before is decided anew", () =>
