@@ -9,10 +9,9 @@ import * as Schedule from "../../services/schedule/Schedule.js"
 import { Transaction } from "../../services/state/Database.js"
 import * as Rows from "./Rows.js"
 
-const place = Rows.first(Schema.Struct({ nextAt: Schema.Number, settled: Schema.Number }))
-
 export const Place = Schema.Struct({ job: JobNumber, nextAt: Schema.Number, settled: Schema.Number })
 export type Place = typeof Place.Type
+const place = Rows.first(Place.omit("job"))
 
 /**
  * Where a job stands; null when it is not due by itself. `schedule` is its rule, null for one that cannot be read. It
@@ -21,17 +20,18 @@ export type Place = typeof Place.Type
  */
 export const find = (sql: SqlClient.SqlClient, job: JobNumber, schedule: Schedule.Schedule | null) =>
   Effect.gen(function* () {
+    const among = (condition: ReturnType<typeof sql.literal>) =>
+      place(
+        sql`SELECT next_at AS nextAt, settled FROM due WHERE job = ${job} AND ${condition} ORDER BY next_at LIMIT 1`
+      )
     const likely = schedule === null ? null : Schedule.first(schedule, yield* Clock.currentTimeMillis)
+    const claimed = sql`(SELECT max(at, claimed_at) FROM occurrences WHERE job = ${job} AND finished_at IS NULL)`
     const there =
       likely === null
         ? null
-        : ((yield* place(sql`SELECT next_at AS nextAt, settled FROM due WHERE next_at = ${likely} AND job = ${job}
-            AND settled = (SELECT max(at, claimed_at) FROM occurrences WHERE job = ${job} AND finished_at IS NULL)`)) ??
-          (yield* place(sql`SELECT next_at AS nextAt, settled FROM due WHERE next_at = ${likely} AND job = ${job}`)))
-    return (
-      there ??
-      (yield* place(sql`SELECT next_at AS nextAt, settled FROM due WHERE job = ${job} ORDER BY next_at LIMIT 1`))
-    )
+        : ((yield* among(sql`next_at = ${likely} AND settled = ${claimed}`)) ??
+          (yield* among(sql`next_at = ${likely}`)))
+    return there ?? (yield* among(sql`true`))
   })
 
 /** Where a job is to stand that has lost its place: it follows its schedule again from now on. */

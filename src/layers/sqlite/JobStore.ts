@@ -73,17 +73,15 @@ const make = Effect.gen(function* () {
     )
 
   /** What was due before the clock reached `now`, and that nobody claimed: it is written down before the row goes. */
-  const settle = (job: JobNumber, reason: string) =>
+  const settle = (row: { readonly rule: number } & Due.Place, reason: string) =>
     Effect.gen(function* () {
       const sql = yield* Transaction
       const now = yield* Clock.currentTimeMillis
-      const row = (yield* scheduled(job)) ?? (yield* putAside(job))
-      if (row === null) return 0
       if (row.nextAt > now) return row.settled
       const schedule = yield* rules.load(row.rule)
       const more = schedule === null ? null : Schedule.occurrences(schedule, row.nextAt, now)
       yield* sql`INSERT INTO occurrences ${sql.insert({
-        job,
+        job: row.job,
         at: row.nextAt,
         last_at: more?.last ?? null,
         count: 1 + (more?.count ?? 0),
@@ -102,8 +100,9 @@ const make = Effect.gen(function* () {
       const sql = yield* Transaction
       const now = yield* Clock.currentTimeMillis
       const paused = yield* Named(sql`SELECT id FROM jobs WHERE number = ${job} AND state = 'paused'`)
-      const settled = yield* settle(job, reason)
       const place = yield* scheduled(job)
+      const row = place ?? (yield* putAside(job))
+      const settled = row === null ? 0 : yield* settle(row, reason)
       if (place !== null) yield* Due.remove(place)
       yield* sql`DELETE FROM schedule WHERE job = ${job}`
       yield* sql`DELETE FROM schedule_paused WHERE job = ${job}`
