@@ -137,6 +137,9 @@ export const withoutRestart = (asides: ReadonlyArray<Aside>): ReadonlyArray<Asid
     return [aside.refusal !== null && isOfRestart(aside.refusal.code) ? { ...aside, refusal: null } : aside]
   })
 
-/** What is kept while nobody is let in: what the person wrote and the gateway never took. */
+/** What is kept while nobody is let in: what the person wrote and the gateway is not known to have taken. */
 export const unsent = (asides: ReadonlyArray<Aside>): ReadonlyArray<Aside> =>
-  asides.filter((aside) => aside.kind === "said" && aside.state === "unsent")
+  asides.flatMap((aside): ReadonlyArray<Aside> => {
+    if (aside.kind !== "said") return []
+    return aside.state === "sending" || aside.state === "unsent" ? [{ ...aside, state: "unsent" }] : []
+  })

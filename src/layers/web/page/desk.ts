@@ -5,6 +5,7 @@ import { Refused, Unreachable } from "./gateway.js"
 import { delegates, fetchHelped } from "./helped.js"
 import { makeJob } from "./jobHome.js"
 import * as place from "./place.js"
+import { makeSender } from "./sending.js"
 import { currentSession, sessionOfKey } from "./state.js"
 import type { Store } from "./store.js"
 import { listen, type Listening } from "./stream.js"
@@ -186,9 +187,6 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
     return found?.id ?? newest?.id ?? null
   }
 
-  const find = (id: string) =>
-    state().asides.find((aside): aside is Extract<typeof aside, { readonly kind: "said" }> => aside.id === id)
-
   const conversation = (): Promise<gateway.Session> => {
     creating ??= gateway
       .createSession()
@@ -204,25 +202,10 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
     return creating
   }
 
-  const deliver = async (id: string): Promise<void> => {
-    const said = find(id)
-    if (said === undefined) return
-    dispatch({ type: "sending", id, state: "sending" })
-    try {
-      const sessionId = said.sessionId === "" ? (await conversation()).id : said.sessionId
-      const files = said.files.map((file) => file.id)
-      await gateway.say(sessionId, said.text, files, id, tab)
-      dispatch({ type: "sending", id, state: "sent" })
-    } catch (error) {
-      // It was taken when it was sent before, and the answer got lost.
-      if (error instanceof Refused && error.code === "duplicate") dispatch({ type: "sending", id, state: "sent" })
-      else if (error instanceof Refused && !isUnauthorized(error))
-        dispatch({ type: "sending", id, state: "refused", refusal: { code: error.code, text: error.message } })
-      else dispatch({ type: "sending", id, state: "unsent" })
-      if (isUnauthorized(error)) leave(null)
-      else if (error instanceof Unreachable) listening?.check()
-    }
-  }
+  const sender = makeSender(
+    { state, dispatch },
+    { tab, conversation, failed: (error) => (isUnauthorized(error) ? leave(null) : checkSoon()) }
+  )
 
   /** Where the shown conversation goes on, if it moved while nobody was there to be told. */
   const movedTo = (): string | null => {
@@ -254,7 +237,7 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
     )
     dispatch({ type: "running", running, known })
     dispatch({ type: "access", access: "in" })
-    for (const aside of state().asides) if (aside.kind === "said" && aside.state === "unsent") await deliver(aside.id)
+    await sender.sendAll()
     if (againTimer === undefined) againAfter = againMillis.first
   }
 
@@ -353,10 +336,10 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
     say: async (text, files) => {
       const id = newId()
       dispatch({ type: "said", id, text, files })
-      await deliver(id)
+      await sender.send(id)
     },
     attach: (file) => attempt(() => gateway.attach(file)),
-    again: deliver,
+    again: sender.send,
     withdraw: (id) => dispatch({ type: "withdrawn", id }),
     stopHelper: async (id) => {
       await attempt(() => gateway.stopHelper(id))

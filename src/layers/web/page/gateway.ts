@@ -189,6 +189,9 @@ export const unpause = (): Promise<unknown> => call("POST", "/api/unpause", {})
 
 export const health = (): Promise<Health> => call("GET", "/health/detailed")
 
+/** Within this the gateway has taken a message, or it is sent again. */
+const sayMillis = 30_000
+
 /**
  * Says something; settles when the gateway has taken it. Sent again with the same `messageId` it is taken once. What
  * happens then comes as events: the answer's own stream is not kept open, because a browser has six connections in all.
@@ -201,7 +204,8 @@ export const say = async (
   tab: string
 ): Promise<void> => {
   const body = { text, files, surface: "web", messageId, uiSessionId: tab }
-  const answer = await ask("POST", `${session(id)}/chat`, { accept: "text/event-stream" }, body)
+  const bound = AbortSignal.timeout(sayMillis)
+  const answer = await ask("POST", `${session(id)}/chat`, { accept: "text/event-stream" }, body, bound)
   await answer.body?.cancel()
 }
 

@@ -643,6 +643,37 @@ if (Stage.browserPath === null && !required) {
       )
 
       it(
+        "sends what was said in its order, though one takes long and another does not get there",
+        async () => {
+          const me = await enter()
+          await me.say("say before")
+          await me.reads("before")
+          const posted: Array<string> = []
+          let letGo = (): void => undefined
+          const held = new Promise<void>((done) => {
+            letGo = done
+          })
+          await me.page.route("**/api/sessions/*/chat", async (route) => {
+            const { text } = route.request().postDataJSON() as { readonly text: string }
+            posted.push(text)
+            if (text === "say slow") await held
+            const isLost = text === "say lost" && posted.filter((one) => one === text).length === 1
+            await (isLost ? route.abort("connectionreset") : route.continue())
+          })
+          const texts = ["say slow", "say quick", "say lost", "say last"]
+          for (const text of texts) await me.say(text)
+          await eventually("all are shown", async () => (await me.mine.count()) === 5)
+          assert.deepStrictEqual(posted, ["say slow"])
+          letGo()
+          await me.reads("last")
+          await me.rests()
+          assert.deepStrictEqual((await me.mine.allInnerTexts()).slice(1), texts)
+          assert.deepStrictEqual(await me.answers.allInnerTexts(), ["before", "slow", "quick", "lost", "last"])
+        },
+        patience
+      )
+
+      it(
         "says that the connection is lost, and shows afterwards what was said meanwhile",
         async () => {
           const { conversation: id, me } = await cutOff()
