@@ -24,6 +24,7 @@ import path from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { build } from "rolldown"
+import { ascii, wrapped } from "./chunk.mjs"
 import { external } from "./external.mjs"
 import { stamp } from "./fresh.mjs"
 import { steady } from "./shapes.mjs"
@@ -44,13 +45,6 @@ const rewriting = (name, rewrite) => ({
     for (const chunk of Object.values(bundle)) if (chunk.type === "chunk") chunk.code = rewrite(chunk.code)
   }
 })
-
-/** Escapes everything but ASCII: V8 then keeps the source at one byte a character, and the loader reads it as such. */
-const ascii = (code) =>
-  code.replace(/(\\*)([\u0080-\uffff])/g, (_all, slashes, character) => {
-    const kept = slashes.length % 2 === 0 ? slashes : slashes.slice(1)
-    return `${kept}\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
-  })
 
 /**
  * `@effect/platform-node` loads undici wherever its HTTP client is imported, which takes as long as a short command does
@@ -111,7 +105,7 @@ const bin = async () => {
     input,
     platform: "node",
     external,
-    plugins: [lazyUndici, rewriting("shapes", steady), rewriting("ascii", ascii)],
+    plugins: [lazyUndici, rewriting("shapes", steady), rewriting("ascii", ascii), rewriting("wrapped", wrapped)],
     preserveEntrySignatures: "allow-extension",
     logLevel: "warn",
     output: {

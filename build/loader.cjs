@@ -10,7 +10,7 @@
  * only. With its own 16 what two hundred turns at once hold is moved to the old one before it is garbage, at a third of
  * all the time (bench/). Without the shell the program runs as well.
  */
-const { readFileSync, renameSync, rmSync, writeFileSync } = require("node:fs")
+const { closeSync, fstatSync, openSync, readSync, renameSync, rmSync, writeFileSync } = require("node:fs")
 const { createRequire } = require("node:module")
 const path = require("node:path")
 const v8 = require("node:v8")
@@ -23,9 +23,11 @@ const [first, ...others] = process.argv.slice(2)
 
 // V8 takes code from its cache where all flags are those it was made with. This one has done its work by now.
 v8.setFlagsFromString("--max-semi-space-size=0")
-// In a gateway, a young generation that grows at the start keeps 20 MB for good and makes nothing faster (bench/); a command
-// that soon ends is faster with one.
-if (first === "gateway") v8.setFlagsFromString("--semi-space-growth-factor=1")
+// A young generation that grows at the start keeps 20 MB in a gateway for good and makes nothing faster (bench/). In a
+// command it costs a sixth of all its time: most of what is made while it loads stays, and is copied to new pages twice.
+v8.setFlagsFromString("--semi-space-growth-factor=1")
+// What a short command runs often it does not run often enough for optimised code to be worth making.
+if (first !== "gateway") v8.setFlagsFromString("--interrupt-budget=1000000")
 // V8 lets the old generation grow to some four times what lives in it: 150 MB of garbage under load, and that much more for
 // each thing that lives. With twice it, of which marking waits for nine tenths, a gateway is a third smaller and as large
 // after twenty thousand turns as at first, for some five full collections more in them (bench/).
@@ -51,9 +53,26 @@ const modules = new Map()
 const uncached = new Map()
 const native = createRequire(__filename)
 
+/** Every file is read into the same memory: to touch new memory takes longer than to read what is there. */
+let memory = Buffer.allocUnsafeSlow(1 << 20)
+
+/** The bytes of a file, until another one is read. */
 const read = (file) => {
+  const descriptor = openSync(file)
   try {
-    return readFileSync(file)
+    const { size } = fstatSync(descriptor)
+    if (size > memory.length) memory = Buffer.allocUnsafeSlow(2 * size)
+    let end = 0
+    for (let more = -1; more !== 0 && end < size; end += more) more = readSync(descriptor, memory, end, size - end, end)
+    return memory.subarray(0, end)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+const codeOf = (filename) => {
+  try {
+    return read(filename + suffix)
   } catch {
     return undefined
   }
@@ -65,13 +84,10 @@ const load = (name) => {
   const filename = path.join(__dirname, name)
   const module = { exports: {}, id: filename, filename }
   modules.set(name, module)
-  // The build escapes what is not ASCII, so that V8 keeps one byte a character.
-  const source = readFileSync(filename, "latin1")
-  const cachedData = read(filename + suffix)
-  const script = new vm.Script(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, {
-    filename,
-    ...(cachedData === undefined ? {} : { cachedData })
-  })
+  // The build escapes what is not ASCII, so that V8 keeps one byte a character, and makes a function of each chunk.
+  const source = read(filename).latin1Slice()
+  const cachedData = codeOf(filename)
+  const script = new vm.Script(source, { filename, ...(cachedData === undefined ? {} : { cachedData }) })
   if (cachedData === undefined || script.cachedDataRejected) uncached.set(filename, script)
   const local = (id) => (id.startsWith("./") ? load(id.slice(2)) : native(id))
   script.runInThisContext()(module.exports, Object.assign(local, native), module, filename, __dirname)

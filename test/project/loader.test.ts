@@ -16,6 +16,7 @@ import { tmpdir } from "node:os"
 import path from "node:path"
 import { promisify } from "node:util"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { wrapped } from "../../build/chunk.mjs"
 
 const run = promisify(execFile)
 const loader = readFileSync(new URL("../../build/loader.cjs", import.meta.url), "utf8")
@@ -32,6 +33,15 @@ describe("the loader of built commands", () => {
       .toSorted()
   const written = () => caches().map((name) => statSync(path.join(folder, name)).mtimeMs)
 
+  const chunk = (name: string, code: string) => writeFileSync(path.join(folder, name), wrapped(code))
+  const entry = `const shared = require("./shared-1.cjs"), os = require("node:os")
+    exports.greet = (name) => "hello " + name
+    Promise.resolve().then(() => require("./lazy-1.cjs")).then(async ({ answer }) => {
+      const { sep } = await require("node:path")
+      console.log([answer, shared === require("./shared-1.cjs"), typeof os.tmpdir(), sep, process.argv.slice(2)].join())
+      if (process.argv[2] === "fail") process.exit(3)
+    })`
+
   beforeEach(() => {
     folder = mkdtempSync(path.join(tmpdir(), "loader-"))
     writeFileSync(path.join(folder, "package.json"), JSON.stringify({ type: "commonjs" }))
@@ -39,22 +49,10 @@ describe("the loader of built commands", () => {
       path.join(folder, "hermes.js"),
       loader.replace("__ENTRY__", "hermes-1.cjs").replace("__VERSION__", "1.2.3")
     )
-    writeFileSync(
-      path.join(folder, "hermes-1.cjs"),
-      `const shared = require("./shared-1.cjs"), os = require("node:os")
-       exports.greet = (name) => "hello " + name
-       Promise.resolve().then(() => require("./lazy-1.cjs")).then(async ({ answer }) => {
-         const { sep } = await require("node:path")
-         console.log([answer, shared === require("./shared-1.cjs"), typeof os.tmpdir(), sep, process.argv.slice(2)].join())
-         if (process.argv[2] === "fail") process.exit(3)
-       })`
-    )
+    chunk("hermes-1.cjs", entry)
     // The chunks know each other, as split ones do.
-    writeFileSync(
-      path.join(folder, "lazy-1.cjs"),
-      `const entry = require("./hermes-1.cjs"); exports.answer = entry.greet("\\u2500")`
-    )
-    writeFileSync(path.join(folder, "shared-1.cjs"), "exports.shared = 1")
+    chunk("lazy-1.cjs", `const entry = require("./hermes-1.cjs"); exports.answer = entry.greet("\\u2500")`)
+    chunk("shared-1.cjs", "exports.shared = 1")
   })
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -73,8 +71,8 @@ describe("the loader of built commands", () => {
   })
 
   test("asking for form data makes none of Node's fetch, and making some gives Node's own", async () => {
-    writeFileSync(
-      path.join(folder, "hermes-1.cjs"),
+    chunk(
+      "hermes-1.cjs",
       `const loaded = () => process.moduleLoadList.includes("NativeModule internal/deps/undici/undici")
        const said = [{} instanceof FormData, loaded()]
        const form = new FormData()
@@ -96,15 +94,12 @@ describe("the loader of built commands", () => {
     const before = written()
     chmodSync(path.join(folder, "hermes.js"), 0o755)
     symlinkSync(path.join(folder, "hermes.js"), path.join(folder, "her mes"))
-    writeFileSync(
-      path.join(folder, "hermes-1.cjs"),
-      `${readFileSync(path.join(folder, "hermes-1.cjs"), "utf8")}; console.log(process.execArgv.join())`
-    )
+    chunk("hermes-1.cjs", `${entry}; console.log(process.execArgv.join())`)
     const command = await run(path.join(folder, "her mes"), ["a b", "c"], { cwd: tmpdir() })
     expect(command.stdout).toBe(`--max-semi-space-size=32\n${answer("a b,c")}`)
-    const [entry, ...others] = written()
+    const [own, ...others] = written()
     expect(others).toEqual(before.slice(1))
-    expect(entry).not.toBe(before[0])
+    expect(own).not.toBe(before[0])
   })
 
   test("a cache that V8 refuses is replaced", async () => {

@@ -4,7 +4,7 @@ import * as Price from "../../services/agent/Price.js"
 import { type Spent, Usage } from "../../services/agent/Usage.js"
 import { Settings } from "../../services/operation/Settings.js"
 import * as Schedule from "../../services/schedule/Schedule.js"
-import { localTime } from "../../services/schedule/ScheduleWords.js"
+import { localTime } from "../../services/schedule/LocalTime.js"
 
 /** The limits of the settings over what was used today. */
 export const layer: Layer.Layer<Spending, never, Settings | Usage> = Layer.effect(

@@ -10,7 +10,7 @@ import * as JobCommand from "../../services/schedule/JobCommand.js"
 import { JobDesk } from "../../services/schedule/JobDesk.js"
 import { JobRefused } from "../../services/schedule/JobError.js"
 import type { JobMaker } from "../../services/schedule/Jobs.js"
-import { localTime } from "../../services/schedule/ScheduleWords.js"
+import { localTime } from "../../services/schedule/LocalTime.js"
 
 /** Runs that a chat shows. */
 const shownRuns = 10

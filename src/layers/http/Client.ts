@@ -2,14 +2,16 @@
 import * as Sse from "@effect/experimental/Sse"
 import type { HttpApi } from "@effect/platform/HttpApi"
 import * as HttpApiClient from "@effect/platform/HttpApiClient"
+import type { HttpApiGroup } from "@effect/platform/HttpApiGroup"
 import * as HttpClient from "@effect/platform/HttpClient"
 import type { HttpClientError } from "@effect/platform/HttpClientError"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import type { HttpClientResponse } from "@effect/platform/HttpClientResponse"
-import { Effect, Option, ParseResult, type Redacted, Schema, Stream } from "effect"
+import { Effect, Option, ParseResult, type Redacted, Schema, Stream, Struct } from "effect"
 import type { Environment } from "../../fibers/AmbientEnvironment.js"
-import { Api } from "../../services/api/Api.js"
+import type { Api } from "../../services/api/Api.js"
 import { ApiError, badGateway, ErrorBody, notFound } from "../../services/api/ApiError.js"
+import { BareApi } from "../../services/api/BareApi.js"
 import { contextHeader, forward } from "../../services/api/Caller.js"
 import { eventStream } from "../../services/api/EventStream.js"
 import type { ChatBody } from "../../services/api/Sessions.js"
@@ -78,27 +80,60 @@ const checked = (request: unknown): Effect.Effect<void, ApiError> =>
     onSome: ({ path }) => Effect.forEach(Object.values(path), astray, { discard: true })
   })
 
+/** A command makes the calls of one group or two, and what the others know takes longer to load than its own work. */
+const groups: { readonly [name in keyof Calls]: () => Promise<HttpApiGroup.Any> } = {
+  approvals: async () => (await import("../../services/api/Approvals.js")).ApprovalQuestions,
+  clarifications: async () => (await import("../../services/api/Clarifications.js")).ClarifyingQuestions,
+  completions: async () => (await import("../../services/api/Completions.js")).Completions,
+  deliveries: async () => (await import("../../services/api/Deliveries.js")).Deliveries,
+  helpers: async () => (await import("../../services/api/Helpers.js")).HelpersAtWork,
+  jobs: async () => (await import("../../services/api/Jobs.js")).ScheduledJobs,
+  liveness: async () => (await import("../../services/api/Operation.js")).Liveness,
+  operation: async () => (await import("../../services/api/Operation.js")).Operation,
+  pairing: async () => (await import("../../services/api/Pairing.js")).PairingCodes,
+  sessions: async () => (await import("../../services/api/Sessions.js")).Sessions,
+  usage: async () => (await import("../../services/api/Usage.js")).UsageFigures
+}
+
+interface Request {
+  readonly path: unknown
+  readonly urlParams: unknown
+  readonly headers: unknown
+  readonly payload: unknown
+}
+
+type Call = (request: Request) => Effect.Effect<unknown, unknown>
+
 /** Each call is built when it is first made: what the whole API needs is a tenth of a short command. */
 const builtWhenUsed = (httpClient: HttpClient.HttpClient): Calls => {
-  const call = (group: string, endpoint: string) => {
-    let built: ((request: unknown) => Effect.Effect<unknown, unknown>) | null = null
-    const build: Effect.Effect<NonNullable<typeof built>> = HttpApiClient.endpoint(Api, {
-      httpClient,
-      group,
-      endpoint
-    } as never)
-    return (request: unknown) =>
-      Effect.flatMap(Effect.zipRight(checked(request), built === null ? build : Effect.succeed(built)), (made) => {
-        built = made
-        return made(request)
-      })
+  const call = (group: keyof Calls, endpoint: string): Call => {
+    let built: Call | null = null
+    const build: Effect.Effect<Call> = Effect.flatMap(Effect.promise(groups[group]), (its) =>
+      HttpApiClient.endpoint(BareApi.add(its), { httpClient, group, endpoint } as never)
+    )
+    return (request) =>
+      Effect.flatMap(
+        Effect.zipRight(checked(request), built === null ? build : Effect.succeed(built)),
+        (made: Call) => {
+          built = made
+          return made(request)
+        }
+      )
   }
-  const groups = Object.values(Api.groups).map(({ identifier, endpoints }) => [
-    identifier,
-    Object.fromEntries(Object.keys(endpoints).map((name) => [name, call(identifier, name)]))
-  ])
+  const callsOf = (group: keyof Calls) => {
+    const known = new Map<string, Call>()
+    return new Proxy(known, {
+      get: (_, endpoint) => {
+        if (typeof endpoint !== "string") return undefined
+        const made = known.get(endpoint) ?? call(group, endpoint)
+        known.set(endpoint, made)
+        return made
+      }
+    })
+  }
+  const named = Struct.keys(groups).map((group) => [group, callsOf(group)])
   // The same calls under the same names; that is all that their type says.
-  return Object.fromEntries(groups) as Calls
+  return Object.fromEntries(named) as Calls
 }
 
 /** The typed client of the whole API, with its event streams. */

@@ -1,5 +1,5 @@
 /** What stands in the way of a home's gateway, and what to do about it. */
-import { localTime } from "../../services/schedule/ScheduleWords.js"
+import { localTime } from "../../services/schedule/LocalTime.js"
 import { Clock, Effect } from "effect"
 import * as fs from "node:fs"
 import * as net from "node:net"

@@ -27,7 +27,7 @@ import { JobRunner, type RunControl } from "../../services/schedule/JobRunner.js
 import { JobStore, type Righted, type StoredJob } from "../../services/schedule/JobStore.js"
 import { runId } from "../../services/schedule/Occurrence.js"
 import { Responses } from "../../services/schedule/Response.js"
-import * as ScheduleWords from "../../services/schedule/ScheduleWords.js"
+import { localTime } from "../../services/schedule/LocalTime.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
 import { Transcript } from "../../services/session/Transcript.js"
 import { Database, type Step } from "../../services/state/Database.js"
@@ -419,7 +419,7 @@ const make = Effect.gen(function* () {
       const stored = yield* store.ofRun(claimed.job)
       if (stored === null) return
       const { job } = stored
-      const when = ScheduleWords.localTime(claimed.scheduledAt, stored.schedule?.timezone ?? settings.timezone)
+      const when = localTime(claimed.scheduledAt, stored.schedule?.timezone ?? settings.timezone)
       const text =
         what === "missed"
           ? `⚠ Job "${job.name}" did not run at ${when}: nobody could run it in time. It stays in the list; \`hermes cron resume ${job.id} --at …\` gives it another time.`

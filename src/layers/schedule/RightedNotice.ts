@@ -4,7 +4,7 @@ import type { Route } from "../../services/delivery/TargetResolver.js"
 import { Settings } from "../../services/operation/Settings.js"
 import type { Job } from "../../services/schedule/Job.js"
 import { JobStore, type Righted } from "../../services/schedule/JobStore.js"
-import * as ScheduleWords from "../../services/schedule/ScheduleWords.js"
+import { localTime } from "../../services/schedule/LocalTime.js"
 import type { RunDelivery } from "./RunDelivery.js"
 
 /** Less is not worth a message; the log has it. */
@@ -44,7 +44,7 @@ export const make = (post: RunDelivery) =>
           const zone = schedule?.timezone ?? settings.timezone
           const notice = found.get(key) ?? { job, lane, lines: [] }
           notice.lines.push(
-            `• "${job.name}": ${ScheduleWords.localTime(to, zone)}${from === null ? "; it had been given up as missed" : `, no longer ${ScheduleWords.localTime(from, zone)}`}`
+            `• "${job.name}": ${localTime(to, zone)}${from === null ? "; it had been given up as missed" : `, no longer ${localTime(from, zone)}`}`
           )
           found.set(key, notice)
         }

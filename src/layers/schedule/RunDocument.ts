@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { Redactor } from "../../services/delivery/Redactor.js"
 import { Settings } from "../../services/operation/Settings.js"
 import type { Job } from "../../services/schedule/Job.js"
-import * as ScheduleWords from "../../services/schedule/ScheduleWords.js"
+import { localTime } from "../../services/schedule/LocalTime.js"
 
 const ownerOnlyDirectory = 0o700
 const ownerOnlyFile = 0o600
@@ -55,7 +55,7 @@ export const make = Effect.gen(function* () {
     /** Writes it whole or not at all; answers its path relative to the home. */
     save: (document: Document): Effect.Effect<string, PlatformError.PlatformError> =>
       Effect.gen(function* () {
-        const time = `${ScheduleWords.localTime(document.startedAt, settings.timezone)}`
+        const time = `${localTime(document.startedAt, settings.timezone)}`
         const seconds = String(Math.floor(document.startedAt / 1_000) % 60).padStart(2, "0")
         const stamp = `${time.replace(" ", "_").replace(/:/g, "-")}${/:\d\d:/.test(time) ? "" : `-${seconds}`}`
         const relative = path.join("cron", "output", document.job.id)

@@ -8,7 +8,7 @@ import * as Schedule from "../../services/schedule/Schedule.js"
 import type { Step } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
 import type { Work } from "./RunWork.js"
-import { localTime } from "../../services/schedule/ScheduleWords.js"
+import { localTime } from "../../services/schedule/LocalTime.js"
 
 const minuteMillis = 60_000
 const ladderMillis: ReadonlyArray<number> = [5, 15, 30].map((minutes) => minutes * minuteMillis)

@@ -24,7 +24,7 @@ import { Notepad } from "../../services/schedule/Notepad.js"
 import { Responses } from "../../services/schedule/Response.js"
 import * as RunPrompt from "../../services/schedule/RunPrompt.js"
 import { type ScriptFailed, ScriptRefused, Scripts } from "../../services/schedule/Script.js"
-import * as ScheduleWords from "../../services/schedule/ScheduleWords.js"
+import { localTime } from "../../services/schedule/LocalTime.js"
 import * as Silence from "../../services/schedule/Silence.js"
 import { SessionId } from "../../services/session/Session.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
@@ -203,7 +203,7 @@ export const make = Effect.gen(function* () {
           return session
         }).pipe(Effect.catchTag("TurnRefused", (error) => Effect.die(error)))
       )
-      const title = `${[...job.name].slice(0, longestTitle).join("")} · ${ScheduleWords.localTime(claim.startedAt, settings.timezone)}`
+      const title = `${[...job.name].slice(0, longestTitle).join("")} · ${localTime(claim.startedAt, settings.timezone)}`
       return yield* Effect.catchAll(sessions.setTitle(id, title, "derived"), (error) =>
         Effect.as(Effect.logWarning("the session of a run could not be titled", error), session)
       )

@@ -2,7 +2,7 @@ import { Clock, Effect, Layer, Schema } from "effect"
 import * as Price from "../../services/agent/Price.js"
 import { type Grouping, Usage, UsageLine } from "../../services/agent/Usage.js"
 import { Settings } from "../../services/operation/Settings.js"
-import { localTime } from "../../services/schedule/ScheduleWords.js"
+import { localTime } from "../../services/schedule/LocalTime.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import * as Rows from "./Rows.js"
 

@@ -9,7 +9,7 @@ import { JobDesk } from "../../services/schedule/JobDesk.js"
 import type { JobError } from "../../services/schedule/JobError.js"
 import * as JobFields from "../../services/schedule/JobFields.js"
 import type { JobDraft, JobPatch } from "../../services/schedule/Jobs.js"
-import { localTime } from "../../services/schedule/ScheduleWords.js"
+import { localTime } from "../../services/schedule/LocalTime.js"
 import * as JobMakers from "../schedule/JobMakers.js"
 
 const said = <A, I, R>(schema: Schema.Schema<A, I, R>, description: string) =>

@@ -25,16 +25,20 @@ const open = Options.boolean("open").pipe(Options.withDescription("Only question
 const list = Command.make("list", { limit: limit(50, 500), open }, (options) =>
   Effect.gen(function* () {
     const { approvals } = yield* Desk
-    yield* answer(Schema.Array(Listed.Approval), yield* approvals.list(options), (rows) => [
-      ...table(
-        ["id", "state", "asked", "what"],
-        rows.map((row) => [row.id, row.state, moment(row.askedAt), brief(`${row.tool}: ${row.subject}`, 80)]),
-        "No questions."
-      ),
-      ...(rows.some(({ state }) => state === "open")
-        ? ["", "`hermes approvals approve ID` or `deny ID` answers an open one; `why ID` tells how it came to it."]
-        : [])
-    ])
+    yield* answer(
+      Schema.Array(ApprovalView.pipe(Schema.pick(...Listed.approval))),
+      yield* approvals.list(options),
+      (rows) => [
+        ...table(
+          ["id", "state", "asked", "what"],
+          rows.map((row) => [row.id, row.state, moment(row.askedAt), brief(`${row.tool}: ${row.subject}`, 80)]),
+          "No questions."
+        ),
+        ...(rows.some(({ state }) => state === "open")
+          ? ["", "`hermes approvals approve ID` or `deny ID` answers an open one; `why ID` tells how it came to it."]
+          : [])
+      ]
+    )
   })
 ).pipe(Command.withDescription("What the agent asked before it acted, newest first."), Command.provide(desk))
 

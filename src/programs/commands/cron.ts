@@ -2,17 +2,18 @@ import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import { Clock, Effect, Option, Schema } from "effect"
-import { JobView, RunDocument, type RunView } from "../../services/api/Jobs.js"
+import { JobView, RunDocument, RunView } from "../../services/api/Jobs.js"
 import { Instant } from "../../services/operation/Instant.js"
 import { Desk } from "../../services/operation/Desk.js"
-import { localTime } from "../../services/schedule/ScheduleWords.js"
+import { localTime } from "../../services/schedule/LocalTime.js"
 import * as StuckJob from "../../services/schedule/StuckJob.js"
 import { exported, imported } from "./cron/document.js"
 import { incidents, notepad } from "./cron/memory.js"
-import { configuredZone, next, systemZone } from "./cron/next.js"
+import { next } from "./cron/next.js"
 import { notInCron } from "./cron/notInCron.js"
 import { fields, patchOf } from "./cron/options.js"
 import * as Words from "./cron/words.js"
+import { configuredZone, systemZone } from "./cron/zone.js"
 import { desk } from "./desk.js"
 import * as Listed from "./listed.js"
 import { json } from "./invocation.js"
@@ -28,7 +29,7 @@ const list = Command.make("list", { all }, (options) =>
   Effect.gen(function* () {
     const { jobs } = yield* Desk
     const now = yield* Clock.currentTimeMillis
-    yield* answer(Schema.Array(Listed.Job), yield* jobs.list(options), (rows) =>
+    yield* answer(Schema.Array(JobView.pipe(Schema.pick(...Listed.job))), yield* jobs.list(options), (rows) =>
       table(
         Words.columns,
         rows.map((job) => Words.row(job, now)),
@@ -194,7 +195,7 @@ const runs = Command.make(
           "",
           text === null ? "It left no document." : plain(text)
         ])
-      yield* answer(Schema.Array(Listed.Run), yield* jobs.runs(wanted, limit), (rows) =>
+      yield* answer(Schema.Array(RunView.pipe(Schema.pick(...Listed.run))), yield* jobs.runs(wanted, limit), (rows) =>
         table(Words.runColumns, rows.map(row), "No runs yet.")
       )
     })

@@ -24,7 +24,7 @@ const list = Command.make("list", { limit: limit(50, 500), state }, ({ limit, st
   Effect.gen(function* () {
     const { deliveries } = yield* Desk
     const rows = yield* deliveries.list({ limit, ...(state._tag === "Some" ? { state: state.value } : {}) })
-    yield* answer(Schema.Array(Listed.Delivery), rows, (rows) =>
+    yield* answer(Schema.Array(DeliveryView.pipe(Schema.pick(...Listed.delivery))), rows, (rows) =>
       table(
         ["id", "to", "state", "made", "text"],
         rows.map((row) => [row.id, place(row), row.state, moment(row.createdAt), brief(row.text, 50)]),

@@ -1,12 +1,12 @@
 /** What became of a message that a command has sent out. */
 import { Effect, Schema } from "effect"
 import * as Copies from "../../layers/delivery/Copies.js"
-import type { SendResult } from "../../services/api/Deliveries.js"
+import { DeliveryView, type SendResult } from "../../services/api/Deliveries.js"
 import { failed } from "./failure.js"
 import * as Listed from "./listed.js"
 import { answer, moment } from "./output.js"
 
-const Sent = Schema.Struct({ delivery: Listed.Delivery })
+const Sent = Schema.Struct({ delivery: DeliveryView.pipe(Schema.pick(...Listed.delivery)) })
 
 /** Says it; fails when the message neither arrived nor goes out later by itself. */
 export const outcome = (sent: typeof SendResult.Type) =>

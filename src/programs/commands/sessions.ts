@@ -18,18 +18,21 @@ const archived = Options.boolean("archived").pipe(Options.withDescription("Those
 const list = Command.make("list", { limit: limit(50, 500), archived }, (options) =>
   Effect.gen(function* () {
     const { sessions } = yield* Desk
-    yield* answer(Schema.Array(Listed.Session), yield* sessions.list(options), (rows) =>
-      table(
-        ["id", "title", "where", "messages", "last activity"],
-        rows.map((session) => [
-          session.id,
-          brief(`${session.pinned ? "★ " : ""}${session.title ?? "untitled"}`, 40),
-          session.source,
-          String(session.messages),
-          moment(session.lastActivityAt)
-        ]),
-        "No sessions yet."
-      )
+    yield* answer(
+      Schema.Array(SessionView.pipe(Schema.pick(...Listed.session))),
+      yield* sessions.list(options),
+      (rows) =>
+        table(
+          ["id", "title", "where", "messages", "last activity"],
+          rows.map((session) => [
+            session.id,
+            brief(`${session.pinned ? "★ " : ""}${session.title ?? "untitled"}`, 40),
+            session.source,
+            String(session.messages),
+            moment(session.lastActivityAt)
+          ]),
+          "No sessions yet."
+        )
     )
   })
 ).pipe(Command.withDescription("The conversations, newest activity first."), Command.provide(desk))

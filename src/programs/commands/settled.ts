@@ -1,9 +1,16 @@
 import { Effect, Layer } from "effect"
 import * as ConfigFile from "../../layers/node/ConfigFile.js"
 import * as HomeDirectory from "../../layers/node/Home.js"
+import { Settings } from "../../services/operation/Settings.js"
 import { Invocation } from "./invocation.js"
 
 /** The settings of a home, which is made where there is none. */
 export const settled = Layer.unwrapEffect(
   Effect.map(Invocation, ({ home }) => ConfigFile.layer.pipe(Layer.provideMerge(HomeDirectory.layer(home))))
+)
+
+/** The zone of a home. */
+export const timezone = Effect.provide(
+  Effect.map(Settings, (settings) => settings.timezone),
+  settled
 )

@@ -2,8 +2,9 @@ import * as HttpApi from "@effect/platform/HttpApi"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { ActivityEvent } from "../operation/Activity.js"
 import { version } from "../operation/Version.js"
-import { BadRequest, ErrorBody, Forbidden, Internal, TooLarge, Unauthorized, Unavailable } from "./ApiError.js"
+import { ErrorBody } from "./ApiError.js"
 import { ApprovalQuestions } from "./Approvals.js"
+import { BareApi } from "./BareApi.js"
 import { ClarifyingQuestions } from "./Clarifications.js"
 import { CompletionChunk, Completions } from "./Completions.js"
 import { Deliveries } from "./Deliveries.js"
@@ -16,8 +17,7 @@ import { finish } from "./Specification.js"
 import { UsageFigures } from "./Usage.js"
 
 /** The HTTP surface, defined once: server, specification, documentation and the command's client come from it (contract §4). */
-export const Api = HttpApi.make("hermes-effect")
-  .add(Liveness)
+export const Api = BareApi.add(Liveness)
   .add(Operation)
   .add(Completions)
   .add(Sessions)
@@ -28,12 +28,6 @@ export const Api = HttpApi.make("hermes-effect")
   .add(PairingCodes)
   .add(ScheduledJobs)
   .add(UsageFigures)
-  .addError(BadRequest)
-  .addError(Unauthorized)
-  .addError(Forbidden)
-  .addError(TooLarge)
-  .addError(Internal)
-  .addError(Unavailable)
   .annotate(HttpApi.AdditionalSchemas, [
     ActivityEvent.annotations({ identifier: "ActivityEvent" }),
     CompletionChunk,

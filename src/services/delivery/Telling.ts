@@ -10,6 +10,7 @@ import type { Job } from "../schedule/Job.js"
 import { type Occurrence, runId } from "../schedule/Occurrence.js"
 import * as Span from "../operation/Span.js"
 import * as ScheduleText from "../schedule/ScheduleText.js"
+import { localTime } from "../schedule/LocalTime.js"
 import * as ScheduleWords from "../schedule/ScheduleWords.js"
 import type { Passage } from "./Explain.js"
 import type { DeliveryRow, Via } from "./Outbox.js"
@@ -146,7 +147,7 @@ export const job = (
 }
 
 export const run = (row: Occurrence, timezone: string): Passage => {
-  const at = (millis: number): string => ScheduleWords.localTime(millis, timezone)
+  const at = (millis: number): string => localTime(millis, timezone)
   const several = row.count > 1 ? `, with ${row.count - 1} more until ${at(row.lastAt)}` : ""
   const reason = row.reason === null ? "" : ` (${row.reason})`
   return {

@@ -1,6 +1,6 @@
 /** When people are left alone with what can wait: a span of the day on the owner's clock. Pure. */
 import { parse } from "../schedule/ClockTime.js"
-import { localTime } from "../schedule/ScheduleWords.js"
+import { localTime } from "../schedule/LocalTime.js"
 
 export interface QuietHours {
   /** Seconds after midnight. */

@@ -11,7 +11,7 @@ import * as AmbientEnvironment from "../../../src/fibers/AmbientEnvironment.js"
 import { command } from "../../../src/programs/commands/cron.js"
 import { endingOf } from "../../../src/programs/commands/failure.js"
 import { Invocation } from "../../../src/programs/commands/invocation.js"
-import { localTime } from "../../../src/services/schedule/ScheduleWords.js"
+import { localTime } from "../../../src/services/schedule/LocalTime.js"
 
 let home = ""
 

@@ -1,6 +1,6 @@
 /** Jobs and runs as a person reads them in a terminal. */
 import type { JobBrief, JobView, RunView } from "../../../services/api/Jobs.js"
-import { localTime } from "../../../services/schedule/ScheduleWords.js"
+import { localTime } from "../../../services/schedule/LocalTime.js"
 import { brief, plain } from "../output.js"
 
 /** A job that should have run so long ago is shown as overdue. */
