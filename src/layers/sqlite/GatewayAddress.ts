@@ -1,13 +1,10 @@
 import { Effect, Layer } from "effect"
 import { GatewayAddress, GatewayAddresses } from "../../services/operation/GatewayAddress.js"
 import { Database, Transaction } from "../../services/state/Database.js"
+import { place, placeName, statement } from "./PublishedAddress.js"
 import * as Rows from "./Rows.js"
 
 const one = Rows.first(GatewayAddress)
-
-/** As JSON, the file that this database is in: a copied home holds the address of the gateway that it was copied from. */
-const place = "json_quote((SELECT file FROM pragma_database_list WHERE name = 'main'))"
-const placeName = "gateway.place"
 
 /** The gateway's address as the one row of its table; none of a gateway that has another home. */
 export const layer = Layer.effect(
@@ -15,10 +12,7 @@ export const layer = Layer.effect(
   Effect.map(Database, (database) => {
     /** What this process has published is there until it takes it away: nobody else has the home meanwhile. */
     let own: GatewayAddress | null = null
-    const read = database.read("gateway.current", (sql) =>
-      one(sql`SELECT pid, url, version, state, started_at AS startedAt FROM gateway WHERE one = 1
-        AND (SELECT value FROM meta WHERE key = ${placeName}) = ${sql.literal(place)}`)
-    )
+    const read = database.read("gateway.current", (sql) => one(sql.unsafe(statement)))
     return GatewayAddresses.of({
       publish: Effect.fn("GatewayAddresses.publish")((address: GatewayAddress) =>
         Effect.map(

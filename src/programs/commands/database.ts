@@ -4,7 +4,7 @@ import path from "node:path"
 import * as GatewayLock from "../../layers/sqlite/GatewayLock.js"
 import { HomeInUse } from "../../services/operation/GatewayLock.js"
 import { Invocation } from "./invocation.js"
-import { holder } from "./owner.js"
+import { holder } from "./holder.js"
 
 /** The database of the home that is meant. */
 export const file = Effect.map(Invocation, ({ home }) => path.join(home, "state.db"))

@@ -1,15 +1,12 @@
 /** Who owns the home right now: its gateway when one answers, else nobody (decision 2). */
-import * as FileSystem from "@effect/platform/FileSystem"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Redacted } from "effect"
 import { existsSync } from "node:fs"
 import path from "node:path"
 import * as ApiKey from "../../layers/node/ApiKey.js"
 import * as LocalGet from "../../layers/node/LocalGet.js"
-import * as Database from "../../layers/sqlite/Database.js"
-import * as GatewayAddressRow from "../../layers/sqlite/GatewayAddress.js"
-import * as GatewayLease from "../../layers/sqlite/GatewayLease.js"
+import * as PublishedAddress from "../../layers/sqlite/PublishedAddress.js"
 import { GatewayUnreachable } from "../../services/operation/Desk.js"
-import { type GatewayAddress, GatewayAddresses } from "../../services/operation/GatewayAddress.js"
+import type { GatewayAddress } from "../../services/operation/GatewayAddress.js"
 import { GatewayStatus, HealthBrief } from "../../services/operation/Health.js"
 import { Invocation } from "./invocation.js"
 
@@ -18,24 +15,14 @@ const patience = "3 seconds"
 
 /** The address that a gateway left in the database; null without a database or a row. */
 const address = Effect.gen(function* () {
-  const fs = yield* FileSystem.FileSystem
-  const { home } = yield* Invocation
-  const file = path.join(home, "state.db")
-  if (!(yield* Effect.orElseSucceed(fs.exists(file), () => false))) return null
-  return yield* Effect.flatMap(GatewayAddresses, (addresses) => addresses.current).pipe(
-    Effect.provide(GatewayAddressRow.layer.pipe(Layer.provide(Database.layerReadOnly({ file }))))
-  )
-})
-
-/** The process of a gateway that holds the home, whether it answers or not; null where none is known to live. */
-export const holder = Effect.gen(function* () {
   const { home } = yield* Invocation
   const file = path.join(home, "state.db")
   if (!existsSync(file)) return null
-  return yield* GatewayLease.holder(home).pipe(
-    Effect.provide(Database.layerReadOnly({ file })),
-    // a database that cannot be read names nobody
-    Effect.orElseSucceed(() => null)
+  return yield* Effect.catchAll(PublishedAddress.glance(file), () =>
+    Effect.flatMap(
+      Effect.promise(() => import("./holder.js")),
+      ({ addressIn }) => addressIn(file)
+    )
   )
 })
 

@@ -8,7 +8,7 @@ import { Instant } from "../../services/operation/Instant.js"
 import { Invocation } from "./invocation.js"
 import { answer, moment, plain, table } from "./output.js"
 import { counted, questionLines, workWords } from "./work.js"
-import { holder, running, silent } from "./owner.js"
+import { running, silent } from "./owner.js"
 
 const nobody: GatewayStatus = {
   gateway: { running: false, pid: null, url: null, version, startedAt: null },
@@ -42,6 +42,7 @@ const toCome = ({ next, scheduled }: GatewayStatus["jobs"]): string =>
 const atRest = Effect.gen(function* () {
   const { home } = yield* Invocation
   if (!existsSync(path.join(home, "state.db"))) return nobody
+  const { holder } = yield* Effect.promise(() => import("./holder.js"))
   const { resting } = yield* Effect.promise(() => import("./resting.js"))
   return { ...nobody, gateway: { ...nobody.gateway, pid: yield* holder }, ...(yield* resting) }
 })

@@ -7,7 +7,8 @@ import { HealthState } from "../../../services/operation/Health.js"
 import { Ended, failed } from "../failure.js"
 import { Invocation } from "../invocation.js"
 import { answer, moment } from "../output.js"
-import { holder, running, silent } from "../owner.js"
+import { holder } from "../holder.js"
+import { running, silent } from "../owner.js"
 
 const doing: { readonly [state in HealthState]: string } = {
   starting: "is starting",
