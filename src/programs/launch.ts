@@ -15,6 +15,7 @@ import { Drain } from "../services/operation/Drain.js"
 import { Home } from "../services/operation/Home.js"
 import { Restart } from "../services/operation/Restart.js"
 import { Settings } from "../services/operation/Settings.js"
+import * as Ending from "./ending.js"
 import { frontDoor, type Options } from "./frontDoor.js"
 
 /** What is loaded without a turn of the event loop in between holds `/health` up for as long as it takes. */
@@ -59,14 +60,11 @@ export interface Started {
   readonly complaints: ReadonlyArray<string>
 }
 
-/**
- * Runs the program until a signal, drains, and answers with the exit code. `ready` is told where it listens. A signal
- * that comes while it starts ends the start: nothing was taken in, so nothing is cut.
- */
-export const run = <E, R>(options: Options, ready: (started: Started) => Effect.Effect<void, E, R>) =>
+/** Runs the program as `run` does; `late` when something of it was still ending when its time was up. */
+const life = <E, R>(options: Options, ready: (started: Started) => Effect.Effect<void, E, R>) =>
   Effect.gen(function* () {
     yield* Signals.noDebugger
-    const drain = yield* Effect.scoped(
+    const { late, value: drain } = yield* Ending.scoped(
       Effect.gen(function* () {
         const context = yield* Effect.raceFirst(Layer.build(program(options)), Effect.as(Signals.stop, null))
         if (context === null) return null
@@ -80,10 +78,18 @@ export const run = <E, R>(options: Options, ready: (started: Started) => Effect.
         return Context.get(context, Drain)
       })
     )
-    if (drain === null) return 0
-    const { restart, cut } = yield* drain.outcome
-    return restart ? 75 : cut ? 1 : (0 satisfies ExitCode)
+    const { restart, cut } = drain === null ? { restart: false, cut: false } : yield* drain.outcome
+    const code: ExitCode = late ? 1 : restart ? 75 : cut ? 1 : 0
+    return { code, late }
   })
+
+/**
+ * Runs the program until a signal, drains, and answers with the exit code: 34 seconds after the signal at the latest,
+ * with 1 when something was still ending then. A signal that comes while it starts ends the start: nothing was taken in,
+ * so nothing is cut.
+ */
+export const run = <E, R>(options: Options, ready: (started: Started) => Effect.Effect<void, E, R>) =>
+  Effect.map(life(options, ready), ({ code }) => code)
 
 /** Says on the streams of this process that the gateway is ready. */
 export const greet = (started: Started, environment: Options["environment"]) =>
@@ -101,7 +107,7 @@ const builtPage = fileURLToPath(
 export const gateway = Effect.suspend(() => {
   // oxlint-disable-next-line fibers/no-process-env -- the composed program takes the environment it was started in, once
   const environment = process.env
-  return run(
+  return life(
     {
       home: environment["HERMES_HOME"] || join(homedir(), ".hermes-effect"),
       environment,
@@ -111,10 +117,10 @@ export const gateway = Effect.suspend(() => {
     (started) => greet(started, environment)
   )
 }).pipe(
-  Effect.tap((code) =>
+  Effect.flatMap(({ code, late }) =>
     Effect.sync(() => {
       process.exitCode = code
+      if (late) process.exit()
     })
-  ),
-  Effect.asVoid
+  )
 )

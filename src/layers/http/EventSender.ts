@@ -7,8 +7,12 @@ import type { ServerResponse } from "node:http"
 import { eventStream } from "../../services/api/EventStream.js"
 import { dataPolicy, securityHeaders } from "./SecurityHeaders.js"
 
-/** Bytes that a reader may be behind; beyond, its connection is closed. What it missed is in the transcript. */
-export const backlog = 4_000_000
+/** Bytes that readers may be behind. Who is behind by more is closed; what it missed is in the transcript. */
+const backlog = { ofOne: 4_000_000, ofAll: 64_000_000, always: 256_000 }
+
+/** How far behind each of so many readers may be. */
+export const backlogOf = (readers: number): number =>
+  Math.max(backlog.always, Math.min(backlog.ofOne, Math.floor(backlog.ofAll / Math.max(1, readers))))
 
 const heartbeat = "15 seconds"
 
@@ -25,10 +29,10 @@ const headers = {
   "x-accel-buffering": "no"
 }
 
-const write = (response: ServerResponse, text: string): void => {
+const write = (response: ServerResponse, text: string, readers: number): void => {
   if (response.writableEnded || response.destroyed) return
   response.write(text)
-  if (response.writableLength > backlog) response.destroy()
+  if (response.writableLength > backlogOf(readers)) response.destroy()
 }
 
 /** The open event streams of a server; they end with it, whatever their clients do. */
@@ -56,7 +60,7 @@ const make = Effect.sync(() => {
       const response = NodeHttpServerRequest.toServerResponse(request)
       const beat = Effect.forever(
         Effect.delay(
-          Effect.sync(() => write(response, ": \n\n")),
+          Effect.sync(() => write(response, ": \n\n", open.size)),
           heartbeat
         )
       )
@@ -69,7 +73,7 @@ const make = Effect.sync(() => {
         open.delete(response)
         response.end()
       })
-      const sink: EventSink = { send: (...data) => write(response, `data: ${data.join("\n\ndata: ")}\n\n`) }
+      const sink: EventSink = { send: (...data) => write(response, `data: ${data.join("\n\ndata: ")}\n\n`, open.size) }
       return Effect.acquireUseRelease(
         begin,
         () => Effect.raceFirst(run(sink), beat),

@@ -121,7 +121,7 @@ const once = (options: {
       const { sessionId, turnId, outcome, text, usage } = word
       yield* answer(ChatResult, { sessionId, turnId, outcome, text, usage: usage ?? null }, () => [])
     } else if (good.has(word.outcome)) process.stdout.write(Screen.finish(screen, word, Screen.styles.plain))
-    if (refused && watched) yield* note("hermes: a single question asks nobody for approval; `hermes chat` does")
+    if (refused && watched) yield* note("hermes: a single question asks nobody for approval; `hermes chat` asks for what can be allowed")
     if (good.has(word.outcome)) return
     if (!json) yield* note(plain(word.text))
     return yield* new Ended({ code: 1, text: `the turn was not answered (${word.outcome})` })

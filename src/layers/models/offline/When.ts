@@ -1,5 +1,6 @@
 /** Times in plain English as schedules: repeated ones by rules, single ones through chrono-node. */
-import { DateTime, Effect, Option } from "effect"
+import { DateTime, Effect, Either, Option } from "effect"
+import * as Duration from "../../../services/schedule/Duration.js"
 
 /** What is to be done when. */
 export interface Plan {
@@ -47,7 +48,11 @@ const weekdays: ReadonlyArray<readonly [RegExp, number, string]> = [
 const dayName =
   "(?:sun(?:day)?|mon(?:day)?|tue(?:s|sday)?|wed(?:s|nesday)?|thu(?:r|rs|rsday)?|fri(?:day)?|sat(?:urday)?)s?"
 
-const interval = /\b(?:(?:every|each)\s+(?:(\d{1,4})\s+|(other)\s+)?(minute|min|hour|hr|day|week)s?\b|(hourly)\b)/i
+const unit = "(?:weeks?|w|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)"
+const interval = new RegExp(
+  `\\b(?:(?:every|each)\\s+(?:(\\d{1,4}\\s*${unit}(?:(?:\\s*,)?\\s*(?:and\\s+)?\\d{1,4}\\s*${unit})*)|(other)\\s+(minute|hour|day|week)|(minute|min|hour|hr|week))|(hourly))\\b`,
+  "i"
+)
 const days = new RegExp(
   `\\b(?:(?:every|each|on)\\s+)?(?:(daily|every\\s?day|each day)|(morning)|(evening)|(night)|(weekdays?)|(weekends?)|(${dayName}(?:\\s*(?:,|and|&)\\s*(?:and\\s+)?${dayName})*))\\b`,
   "i"
@@ -108,17 +113,17 @@ const without = (text: string, match: RegExpExecArray): string =>
 const everyInterval = (text: string): Plan | null => {
   const match = edge(interval, text)
   if (match === null) return null
-  const unit = (match[4] === undefined ? (match[3] ?? "") : "hour").toLowerCase()
-  const count = match[2] === undefined ? Number(match[1] ?? 1) : 2
-  if (count === 0 || (unit === "day" && count === 1)) return null
+  const [, length, , other, single = "hour"] = match
+  const seconds = Option.getOrNull(
+    Either.getRight(Duration.parse(length ?? (other === undefined ? single : `2 ${other}`)))
+  )
+  if (seconds === null) return null
   const rest = without(text, match)
-  const short = unit.startsWith("m") ? "m" : unit.startsWith("h") ? "h" : unit === "day" ? "d" : "w"
-  const name = short === "m" ? "minute" : short === "h" ? "hour" : short === "d" ? "day" : "week"
-  const timed = short === "d" ? takeTime(rest, match.index) : null
-  const every = `every ${count === 1 ? name : `${count} ${name}s`}`
+  const every = `every ${Duration.words(seconds, true)}`
+  const timed = seconds % 86_400 === 0 ? takeTime(rest, match.index) : null
   return timed === null
-    ? plan(`every ${count}${short}`, every, rest)
-    : plan(`every ${count}${short} at ${spoken(timed.time)}`, `${every} at ${spoken(timed.time)}`, timed.rest)
+    ? plan(`every ${Duration.format(seconds)}`, every, rest)
+    : plan(`every ${seconds / 86_400}d at ${spoken(timed.time)}`, `${every} at ${spoken(timed.time)}`, timed.rest)
 }
 
 const onDays = (text: string): Plan | null => {
@@ -186,7 +191,8 @@ export const once = (text: string, nowMillis: number, timezone: string): Effect.
       const now = DateTime.unsafeMakeZoned(nowMillis, { timeZone: zone })
       const reference = { instant: new Date(nowMillis), timezone: DateTime.zonedOffset(now) / 60_000 }
       const [found] = chrono.en.parse(text.slice(0, longestPhrase), reference, { forwardDate: true })
-      if (found === undefined) return null
+      // What is to happen again and again does not happen once because its time was not understood.
+      if (found === undefined || /\b(?:every|each)\s+$/i.test(text.slice(0, found.index))) return null
       const { start } = found
       const part = (name: Parameters<typeof start.get>[0]): number => start.get(name) ?? 0
       const timed =

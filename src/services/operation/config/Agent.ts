@@ -190,7 +190,7 @@ export const agent = {
     path: "terminal.cwd",
     schema: Text,
     fallback: null,
-    doc: "where the agent works; the home's workspace folder when unset",
+    doc: "where the agent works, the home's workspace folder when unset; asked by `hermes chat`, it works in the folder where that was called",
     example: "/home/me/projects"
   }),
   passthrough: key({

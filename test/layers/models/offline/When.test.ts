@@ -35,7 +35,17 @@ const cases: ReadonlyArray<readonly [text: string, schedule: string, what: strin
   ["hourly remind me to look up", "every 1h", "look up"],
   ["every hour run: df -h", "every 1h", "run: df -h"],
   ["remind me every month on the 1st at 8 to pay the rent", "0 8 1 * *", "pay the rent"],
-  ["remind me every 2 days at 9 to water the plants", "every 2d at 09:00", "water the plants"]
+  ["remind me every 2 days at 9 to water the plants", "every 2d at 09:00", "water the plants"],
+  ["every 30m tell me hi", "every 30m", "hi"],
+  ["every 1m tell me hi", "every 1m", "hi"],
+  ["every 2h remind me to drink", "every 2h", "drink"],
+  ["remind me every 2h to walk", "every 2h", "walk"],
+  ["every 1h30m tell me to walk", "every 1h30m", "walk"],
+  ["every 1 hour and 30 minutes tell me to walk", "every 1h30m", "walk"],
+  ["every 1d at 09:00 tell me y", "every 1d at 09:00", "y"],
+  ["remind me every other day at 7 to run", "every 2d at 07:00", "run"],
+  ["every 90s tell me hi", "every 1m30s", "hi"],
+  ["remind me each week to rest", "every 1w", "rest"]
 ]
 
 describe("times in plain English", () => {
@@ -51,6 +61,9 @@ describe("times in plain English", () => {
     "remind me to call mum",
     "tell me something in confidence",
     "remind me every -3 hours of it",
+    "every 0 minutes remind me of it",
+    "every 3.5h tell me to walk",
+    "every 2 fortnights tell me to walk",
     "remind me at 25:00 to x"
   ])
     it.effect(`no time: ${text}`, () => Effect.map(planOf(text), (plan) => assert.isNull(plan)))
