@@ -17,7 +17,8 @@ export class UnknownKey extends Schema.TaggedError<UnknownKey>()("UnknownKey", {
   closest: Schema.NullOr(Schema.String)
 }) {
   override get message(): string {
-    return `there is no setting "${this.path}"${this.closest === null ? "" : `; did you mean ${this.closest}?`}`
+    const help = this.closest === null ? "`hermes config show` lists those there are" : `did you mean ${this.closest}?`
+    return `there is no setting "${this.path}"; ${help}`
   }
 }
 

@@ -271,7 +271,8 @@ export class SettingIssue extends Schema.Class<SettingIssue>("hermes/operation/S
 }) {
   /** On one line, for people. */
   get text(): string {
-    return `${this.path}: ${this.problem}; ${this.used === "" ? "it is left out" : `using ${this.used}`}`
+    const instead = this.used === "" ? "it is left out" : this.used === "null" ? "it stays unset" : `using ${this.used}`
+    return `${this.path}: ${this.problem}; ${instead}`
   }
 }
 
