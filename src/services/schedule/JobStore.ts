@@ -58,7 +58,7 @@ export class JobStore extends Context.Tag("hermes/schedule/JobStore")<
      * `reason`, so nothing vanishes; what is claimed or runs is left alone.
      */
     readonly reschedule: (job: JobNumber, appointment: Appointment | null, reason: string) => Step<void>
-    /** Puts the appointment aside as it is, or takes it back as it was. */
+    /** Puts the appointment aside, or takes it back: of what came meanwhile the last instant is due, the rest is recorded as skipped. */
     readonly setPaused: (job: JobNumber, paused: { readonly reason: string } | null) => Step<void>
     readonly setState: (job: JobNumber, state: JobState, reason: string | null) => Step<void>
     readonly resetCompleted: (job: JobNumber) => Step<void>

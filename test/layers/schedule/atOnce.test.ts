@@ -130,7 +130,17 @@ describe("jobs of which several things are asked at once", () => {
         const { claimed } = yield* claims.claimDue()
         expect(yield* asked("s", 1)).toEqual(["job s: it runs already"])
         for (const run of yield* claims.start(claimed)) yield* claims.record(run, ok)
+        // It fails and is to be tried again at once: that run and the one that is asked for do not begin beside each other.
         expect(yield* asked("s", 1)).toEqual(["asked"])
+        const retry = { job: JobNumber.make(1), at: start, kind: "retry", attempt: 1, context: null } as const
+        yield* Effect.flatMap(Effect.all([Database, JobStore]), ([database, store]) =>
+          database.write("test", store.wake(retry))
+        )
+        expect((yield* claims.claimDue()).claimed).toHaveLength(1)
+        expect(yield* rows("SELECT state, reason FROM occurrences WHERE id > 1 ORDER BY id")).toEqual([
+          { state: "claimed", reason: null },
+          { state: "skipped", reason: "the run before was not over" }
+        ])
       })
     )
   )
