@@ -213,7 +213,7 @@ describe("when jobs are due", () => {
           ).toEqual([])
         })
       ),
-    { fastCheck: { numRuns: scaled(1_000, 60) } }
+    { fastCheck: { numRuns: scaled(1_000, 25) } }
   )
 
   it.live("a change that something came before is decided anew", () =>
