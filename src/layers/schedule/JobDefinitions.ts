@@ -29,6 +29,8 @@ const leastMillis = 60_000
 
 export interface Read {
   readonly definition: JobDefinition
+  /** Somebody chose its name; else it gives way where another job bears it. */
+  readonly isNamed: boolean
   readonly schedule: Schedule.Schedule
   /** The schedule is another than before, so it counts from now. */
   readonly moved: boolean
@@ -215,7 +217,7 @@ export const make = Effect.gen(function* () {
     return Effect.succeed(wasSingle && was === 1 ? null : was)
   }
 
-  const nameOf = (asked: string | null, before: JobDefinition | null, derived: string, id: JobId | null) =>
+  const nameOf = (asked: string | null, before: JobDefinition | null, derived: string) =>
     Effect.gen(function* () {
       if (asked !== null) {
         if ([...asked].length > longestName)
@@ -227,10 +229,7 @@ export const make = Effect.gen(function* () {
           return yield* invalid("name", asked, "expected no characters that turn the direction of writing")
         return asked
       }
-      if (before !== null) return before.name
-      let name = derived
-      for (let number = 2; !(yield* store.isNameFree(name, id)); number++) name = JobFields.numbered(derived, number)
-      return name
+      return before?.name ?? derived
     })
 
   /** The merged record of what was and what is asked for, or the first thing that is wrong with it. */
@@ -284,13 +283,9 @@ export const make = Effect.gen(function* () {
       const pins = yield* pinsOf(patch, was)
       const pinned = pins.model !== null || pins.provider !== null
       const same = was !== null && was.model === pins.model && was.provider === pins.provider && was.noAgent === noAgent
+      const name = JobFields.text(patch.name)
       const definition = {
-        name: yield* nameOf(
-          JobFields.text(patch.name),
-          was,
-          JobFields.derivedName({ prompt, skills: skillNames, script }),
-          before?.id ?? null
-        ),
+        name: yield* nameOf(name, was, JobFields.derivedName({ prompt, skills: skillNames, script })),
         prompt,
         skills: skillNames,
         ...pins,
@@ -314,7 +309,13 @@ export const make = Effect.gen(function* () {
         enabledToolsets: yield* toolsetsOf(patch, was?.enabledToolsets ?? null),
         workdir: yield* workdirOf(JobFields.text(given(patch.workdir, was?.workdir)))
       }
-      return { definition, schedule, moved, notes: [...deliver.notes, ...(failure?.notes ?? [])] }
+      return {
+        definition,
+        isNamed: was !== null || name !== null,
+        schedule,
+        moved,
+        notes: [...deliver.notes, ...(failure?.notes ?? [])]
+      }
     })
 
   return { read, snapshot, scanned }

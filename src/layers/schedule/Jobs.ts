@@ -1,5 +1,5 @@
 import { FileSystem, Path } from "@effect/platform"
-import { Clock, Data, Effect, Layer, Random } from "effect"
+import { Clock, Data, Effect, Layer, Random, Schema } from "effect"
 import { AmbientEnvironment, isCron } from "../../fibers/AmbientEnvironment.js"
 import type { ModelRoute } from "../../services/agent/ModelRoute.js"
 import type { Skills } from "../../services/agent/Skills.js"
@@ -9,7 +9,7 @@ import { Bell } from "../../services/schedule/Bell.js"
 import { isTerminal, JobId, type JobNumber } from "../../services/schedule/Job.js"
 import { type JobError, JobNotReady, JobRefused } from "../../services/schedule/JobError.js"
 import * as JobFields from "../../services/schedule/JobFields.js"
-import { type JobDraft, type JobMaker, type JobPatch, Jobs, type JobView } from "../../services/schedule/Jobs.js"
+import { JobDraft, type JobMaker, JobPatch, Jobs, type JobView } from "../../services/schedule/Jobs.js"
 import { type Appointment, JobStore, type StoredJob } from "../../services/schedule/JobStore.js"
 import type { LifecycleGuard } from "../../services/schedule/LifecycleGuard.js"
 import type { Monitors } from "../../services/schedule/Monitor.js"
@@ -39,6 +39,10 @@ const timesAgain = (
   return before?.kind === "once" && times <= had + 1 ? null : times
 }
 
+/** Not every surface reads what it is given by the schema: a chat and a command line write it themselves. */
+const wellFormedDraft = Schema.decodeSync(JobDraft)
+const wellFormedPatch = Schema.decodeSync(JobPatch)
+
 /** Something has happened to a job between what was read of it and what was to be written. */
 class JobMoved extends Data.TaggedError("JobMoved") {}
 
@@ -48,8 +52,8 @@ type Refusal = JobError | JobMoved
 const mostDecisions = 10
 
 /** All of a job by which a change of it is decided. */
-const standingOf = ({ begun, job, open, remaining, removed }: StoredJob): string =>
-  JSON.stringify([removed, job.state, job.updatedAt, job.nextRunAt, job.completed, remaining, begun, open])
+const standingOf = ({ asked, begun, job, open, remaining, removed }: StoredJob): string =>
+  JSON.stringify([removed, job.state, job.updatedAt, job.nextRunAt, job.completed, remaining, begun, open, asked])
 
 const make = Effect.gen(function* () {
   const store = yield* JobStore
@@ -143,20 +147,23 @@ const make = Effect.gen(function* () {
   const create = (draft: JobDraft, maker: JobMaker): Effect.Effect<JobView, JobError> =>
     Effect.gen(function* () {
       yield* allowed
-      const { paused, pausedReason: reason, ...patch } = draft
-      const { definition, notes, schedule } = yield* definitions.read(patch, null, maker)
+      const { paused, pausedReason: reason, ...patch } = wellFormedDraft(draft)
+      const { definition, isNamed, notes, schedule } = yield* definitions.read(patch, null, maker)
       if (paused !== true && JobFields.text(reason) !== null)
         return yield* new JobNotReady({ job: definition.name, detail: "a reason to pause needs paused: true" })
       const appointment = yield* appointmentOf(schedule, definition.times, definition.name)
       const id = yield* newId
       const { kept, value: number } = yield* database.writeAhead(
         "job.create",
-        store.insert({
-          id,
-          definition,
-          appointment,
-          paused: paused === true ? { reason: JobFields.text(reason) ?? pausedReason } : null
-        })
+        // Of several that are made at once each sees the names of those before only here.
+        Effect.flatMap(isNamed ? Effect.succeed(definition.name) : store.freeName(definition.name), (name) =>
+          store.insert({
+            id,
+            definition: { ...definition, name },
+            appointment,
+            paused: paused === true ? { reason: JobFields.text(reason) ?? pausedReason } : null
+          })
+        )
       )
       // Read while the disk takes it, by the connection that has just written it.
       const made = yield* database.glance("job.made", (sql) =>
@@ -167,9 +174,10 @@ const make = Effect.gen(function* () {
       return yield* shownOf(number, made, notes)
     })
 
-  const edit = (reference: string, patch: JobPatch): Effect.Effect<JobView, Refusal> =>
+  const edit = (reference: string, asked: JobPatch): Effect.Effect<JobView, Refusal> =>
     Effect.gen(function* () {
       yield* allowed
+      const patch = wellFormedPatch(asked)
       const stored = yield* store.find(reference)
       const { job, number } = stored
       if (isTerminal(job) && patch.schedule !== undefined)
@@ -312,10 +320,12 @@ const make = Effect.gen(function* () {
   const runNow = (reference: string, context?: string | null): Effect.Effect<JobView, Refusal> =>
     Effect.gen(function* () {
       const stored = yield* store.find(reference)
-      const { job, number, open } = stored
+      const { asked, job, number, open } = stored
       const said = JobFields.text(context)
       if (said !== null) yield* definitions.scanned("the run's context", said)
       if (open) return yield* new JobNotReady({ job: job.name, detail: "it runs already" })
+      if (asked)
+        return yield* new JobNotReady({ job: job.name, detail: "a run was asked for already and is about to begin" })
       const at = yield* Clock.currentTimeMillis
       return yield* changing(
         "job.run",

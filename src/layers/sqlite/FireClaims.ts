@@ -232,6 +232,8 @@ const make = Effect.gen(function* () {
           EXISTS (SELECT 1 FROM occurrences AS o WHERE o.job = w.job AND o.finished_at IS NULL) AS busy
         FROM wakes AS w WHERE w.at <= ${until} ORDER BY w.at LIMIT ${most}`)
       const claimed: Array<Claimed> = []
+      /** Of several that wait for one job the first runs: the others would begin beside it. */
+      const begun = new Set<JobNumber>()
       for (const { problem, row } of unreadable) {
         yield* Effect.logWarning("a run that was asked for cannot be read and is left out").pipe(
           Effect.annotateLogs({ row: row["id"], problem })
@@ -239,15 +241,19 @@ const make = Effect.gen(function* () {
         yield* sql.unsafe("DELETE FROM wakes WHERE id = ?", [row["id"]])
       }
       for (const wake of wakes) {
+        const busy = wake.busy || begun.has(wake.job)
         // Two in one millisecond are two runs all the same.
         const rows = yield* decodeClaimed(
           yield* sql`INSERT INTO occurrences (job, at, count, kind, state, token, attempts, claimed_at, finished_at, reason, context)
             SELECT ${wake.job}, max(${wake.at}, coalesce((SELECT max(at) + 1 FROM occurrences WHERE job = ${wake.job} AND count = 0), 0)),
-              0, ${wake.kind}, ${wake.busy ? "skipped" : "claimed"}, ${wake.busy ? null : token}, 1, ${now},
-              ${wake.busy ? now : null}, ${wake.busy ? "the run before was not over" : null}, ${wake.context}
+              0, ${wake.kind}, ${busy ? "skipped" : "claimed"}, ${busy ? null : token}, 1, ${now},
+              ${busy ? now : null}, ${busy ? "the run before was not over" : null}, ${wake.context}
             RETURNING id, job, at, kind`.values
         )
-        if (!wake.busy) claimed.push(...claimedOf(rows, wake.context))
+        if (!busy) {
+          claimed.push(...claimedOf(rows, wake.context))
+          begun.add(wake.job)
+        }
         yield* sql`DELETE FROM wakes WHERE id = ${wake.id}`
       }
       return claimed

@@ -55,6 +55,7 @@ const Row = Schema.Struct({
   remaining: instant,
   rule: ReadableRule,
   open: Rows.Flag,
+  asked: Rows.Flag,
   begun: Schema.Number
 })
 
@@ -65,6 +66,7 @@ const columns = `j.number, j.id, j.definition, j.state, j.state_reason AS stateR
   coalesce(s.remaining, p.remaining) AS remaining,
   (SELECT rule FROM schedule_rules WHERE id = coalesce(s.rule, p.rule)) AS rule,
   EXISTS (SELECT 1 FROM occurrences AS o WHERE o.job = j.number AND o.finished_at IS NULL) AS open,
+  EXISTS (SELECT 1 FROM wakes AS w WHERE w.job = j.number AND w.kind = 'manual') AS asked,
   (SELECT count(*) FROM occurrences AS o WHERE o.job = j.number AND o.finished_at IS NULL AND o.count > 0) AS begun`
 
 const from = `jobs AS j LEFT JOIN schedule AS s ON s.job = j.number LEFT JOIN schedule_paused AS p ON p.job = j.number`
@@ -116,6 +118,7 @@ const storedOf = (row: typeof Row.Type): StoredJob => {
     schedule: row.rule,
     remaining: row.remaining,
     open: row.open,
+    asked: row.asked,
     begun: row.begun,
     removed: row.removedAt !== null,
     monitor: row.monitor,

@@ -2,7 +2,9 @@ import { SqlError } from "@effect/sql"
 import { Clock, Effect, Layer, Schema } from "effect"
 import { type JobId, JobNumber } from "../../services/schedule/Job.js"
 import { JobAmbiguous, JobNameTaken, JobNotFound } from "../../services/schedule/JobError.js"
+import * as JobFields from "../../services/schedule/JobFields.js"
 import { type Appointment, JobStore } from "../../services/schedule/JobStore.js"
+import * as Lateness from "../../services/schedule/Lateness.js"
 import { MonitorState } from "../../services/schedule/Monitor.js"
 import * as Schedule from "../../services/schedule/Schedule.js"
 import { Database, type Step, Transaction } from "../../services/state/Database.js"
@@ -17,13 +19,25 @@ import { codeOf } from "./SqliteFailure.js"
 const Inserted = Rows.first(Schema.Struct({ number: JobNumber }))
 const Named = Rows.first(Schema.Struct({ id: Schema.String }))
 const Ruled = Rows.first(Schema.Struct({ rule: Schema.Number }))
-const PutAside = Rows.first(Schema.Struct({ ...Due.Place.fields, rule: Schema.Number }))
+const PutAside = Schema.Struct({ ...Due.Place.fields, rule: Schema.Number, pausedAt: Schema.NullOr(Schema.Number) })
+const putAsideRow = Rows.first(PutAside)
 const Summary = Rows.first(Schema.Struct({ scheduled: Schema.Number, next: Schema.NullOr(Schema.Number) }))
 const Zoned = Rows.all(
   Schema.Struct({ job: JobNumber, nextAt: Schema.Number, settled: Schema.Number, rule: Schedule.Stored }),
   "schedule"
 )
+/** Due before its job was paused. */
+const overdue = { state: "missed", reason: Lateness.notRun } as const
+const whilePaused = { state: "skipped", reason: "it was paused" } as const
 const encodeMonitor = Schema.encode(Schema.parseJson(MonitorState))
+
+const one = (at: number): Schedule.Occurrences => ({ first: at, last: at, count: 1 })
+
+/** An instant at which a job is due, whether or not it is still one of its schedule, and those of the schedule after it. */
+const stretch = (schedule: Schedule.Schedule, first: number, until: number): Schedule.Occurrences => {
+  const more = Schedule.occurrences(schedule, first, until)
+  return more === null ? one(first) : { first, last: more.last, count: 1 + more.count }
+}
 
 const make = Effect.gen(function* () {
   const database = yield* Database
@@ -69,30 +83,65 @@ const make = Effect.gen(function* () {
 
   const putAside = (job: JobNumber) =>
     Effect.flatMap(Transaction, (sql) =>
-      PutAside(sql`SELECT job, next_at AS nextAt, settled, rule FROM schedule_paused WHERE job = ${job}`)
+      putAsideRow(sql`SELECT p.job, p.next_at AS nextAt, p.settled, p.rule, j.paused_at AS pausedAt
+        FROM schedule_paused AS p JOIN jobs AS j ON j.number = p.job WHERE p.job = ${job}`)
     )
+
+  const writeDown = ({ job, rule }: { readonly job: JobNumber; readonly rule: number }, left: Lateness.Left) =>
+    Effect.gen(function* () {
+      const sql = yield* Transaction
+      const { count, first, last, reason, state } = left
+      yield* sql`INSERT INTO occurrences ${sql.insert({
+        job,
+        at: first,
+        last_at: last === first ? null : last,
+        count,
+        kind: "late",
+        state,
+        attempts: 0,
+        finished_at: yield* Clock.currentTimeMillis,
+        reason,
+        rule
+      })} ON CONFLICT DO NOTHING`
+    })
 
   /** What was due before the clock reached `now`, and that nobody claimed: it is written down before the row goes. */
   const settle = (row: { readonly rule: number } & Due.Place, reason: string) =>
     Effect.gen(function* () {
-      const sql = yield* Transaction
       const now = yield* Clock.currentTimeMillis
       if (row.nextAt > now) return row.settled
       const schedule = yield* rules.load(row.rule)
-      const more = schedule === null ? null : Schedule.occurrences(schedule, row.nextAt, now)
-      yield* sql`INSERT INTO occurrences ${sql.insert({
-        job: row.job,
-        at: row.nextAt,
-        last_at: more?.last ?? null,
-        count: 1 + (more?.count ?? 0),
-        kind: "late",
-        state: "skipped",
-        attempts: 0,
-        finished_at: now,
-        reason,
-        rule: row.rule
-      })} ON CONFLICT DO NOTHING`
+      const due = schedule === null ? one(row.nextAt) : stretch(schedule, row.nextAt, now)
+      yield* writeDown(row, { ...due, state: "skipped", reason })
       return now
+    })
+
+  /**
+   * What came while a job was paused nobody was to run, and it is written down as that. Its last instant stays due, and
+   * is judged as late as it is (cron-delivery.md 1.7).
+   */
+  const takenUp = (row: typeof PutAside.Type) =>
+    Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      const { job, nextAt, pausedAt, rule, settled } = row
+      const schedule = nextAt > now ? null : yield* rules.load(rule)
+      const more = schedule === null ? null : Schedule.occurrences(schedule, nextAt, now)
+      if (schedule === null || more === null) return row
+      const until = more.last - 1
+      const since = Math.min(pausedAt ?? nextAt, more.last)
+      const own = settled < nextAt ? [] : yield* OwnInstants.from(job, nextAt)
+      const before = nextAt < since ? stretch(schedule, nextAt, since - 1) : null
+      const during =
+        before === null ? stretch(schedule, nextAt, until) : Schedule.occurrences(schedule, since - 1, until)
+      for (const [part, why] of [
+        [before, overdue],
+        [during, whilePaused]
+      ] as const) {
+        if (part === null) continue
+        const free = own.length === 0 ? [part] : OwnInstants.between(schedule, part.first, part.last, own)
+        for (const left of free) yield* writeDown(row, { ...left, ...why })
+      }
+      return { ...row, nextAt: more.last }
     })
 
   const reschedule = (job: JobNumber, appointment: Appointment | null, reason: string): Step<void> =>
@@ -154,9 +203,10 @@ const make = Effect.gen(function* () {
     setPaused: (job, paused) =>
       Effect.gen(function* () {
         const sql = yield* Transaction
-        const place = yield* paused === null ? putAside(job) : scheduled(job)
-        if (place !== null && paused === null) {
-          yield* Due.insert(place)
+        const aside = paused === null ? yield* putAside(job) : null
+        const place = paused === null ? null : yield* scheduled(job)
+        if (aside !== null) {
+          yield* Due.insert(yield* takenUp(aside))
           yield* sql`INSERT INTO schedule (job, rule, remaining, hold_until)
             SELECT job, rule, remaining, hold_until FROM schedule_paused WHERE job = ${job}`
           yield* sql`DELETE FROM schedule_paused WHERE job = ${job}`
@@ -193,6 +243,17 @@ const make = Effect.gen(function* () {
         yield* sql`DELETE FROM notepad WHERE job = ${job}`
         yield* update(job, (_, now) => sql`removed_at = ${now}`)
       }),
+    freeName: (name) =>
+      Effect.gen(function* () {
+        const sql = yield* Transaction
+        for (let number = 1; ; number++) {
+          const wanted = number === 1 ? name : JobFields.numbered(name, number)
+          const taken = yield* Named(
+            sql`SELECT id FROM jobs WHERE name = ${wanted} COLLATE NOCASE AND removed_at IS NULL`
+          )
+          if (taken === null) return wanted
+        }
+      }),
     load: byNumber,
     ofRun: Effect.fn("JobStore.ofRun")((job: JobNumber) =>
       database.read("job.ofRun", (sql) => JobRows.first(sql, sql`j.number = ${job}`))
@@ -224,15 +285,6 @@ const make = Effect.gen(function* () {
           options.all
             ? sql`j.removed_at IS NULL ${sql.literal(ordered)}`
             : sql`j.removed_at IS NULL AND j.state <> 'completed' ${sql.literal(ordered)}`
-        )
-      )
-    ),
-    isNameFree: Effect.fn("JobStore.isNameFree")((name: string, except: JobId | null) =>
-      database.read("job.name", (sql) =>
-        Effect.map(
-          Rows.count(sql`SELECT count(*) AS count FROM jobs
-            WHERE name = ${name} COLLATE NOCASE AND removed_at IS NULL AND id IS NOT ${except}`),
-          (count) => count === 0
         )
       )
     ),

@@ -1,10 +1,10 @@
 import { Schema } from "effect"
 
-/** A path segment; a client escapes what would end it. */
+/** A path segment; a client escapes what would end it. Half a surrogate pair has no place in an address. */
 export const PathText = Schema.transform(Schema.String, Schema.NonEmptyString, {
   strict: true,
   decode: (text) => text,
-  encode: (text) => encodeURIComponent(text)
+  encode: (text) => encodeURIComponent(text.toWellFormed())
 })
 
 /** How many rows at most. */

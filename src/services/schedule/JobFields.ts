@@ -3,9 +3,9 @@ import { Either, Schema } from "effect"
 import { ReasoningEffort } from "../agent/ModelRoute.js"
 import { type JobInvalid, invalid } from "./JobError.js"
 
-/** Trimmed; null for nothing. */
+/** Trimmed, and a text that can be stored; null for nothing. */
 export const text = (value: string | null | undefined): string | null => {
-  const trimmed = value?.trim() ?? ""
+  const trimmed = value?.toWellFormed().trim() ?? ""
   return trimmed === "" ? null : trimmed
 }
 

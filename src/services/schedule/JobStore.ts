@@ -16,6 +16,8 @@ export interface StoredJob {
   readonly remaining: number | null
   /** A run is claimed or under way. */
   readonly open: boolean
+  /** A run was asked for beside the schedule, and no gateway has claimed it yet. */
+  readonly asked: boolean
   /** Runs of the schedule that are claimed or under way: they count as completed when they end. */
   readonly begun: number
   readonly removed: boolean
@@ -56,7 +58,7 @@ export class JobStore extends Context.Tag("hermes/schedule/JobStore")<
      * `reason`, so nothing vanishes; what is claimed or runs is left alone.
      */
     readonly reschedule: (job: JobNumber, appointment: Appointment | null, reason: string) => Step<void>
-    /** Puts the appointment aside as it is, or takes it back as it was. */
+    /** Puts the appointment aside, or takes it back: of what came meanwhile the last instant is due, the rest is recorded as skipped. */
     readonly setPaused: (job: JobNumber, paused: { readonly reason: string } | null) => Step<void>
     readonly setState: (job: JobNumber, state: JobState, reason: string | null) => Step<void>
     readonly resetCompleted: (job: JobNumber) => Step<void>
@@ -73,6 +75,8 @@ export class JobStore extends Context.Tag("hermes/schedule/JobStore")<
     readonly setMonitor: (job: JobNumber, state: MonitorState) => Step<void>
     readonly setPreflightAlerted: (job: JobNumber, alerted: boolean) => Step<void>
     readonly remove: (job: JobNumber) => Step<void>
+    /** The name, or the first with a number behind it that nobody bears: it stays free as long as the transaction lasts. */
+    readonly freeName: (name: string) => Step<string>
     /** As a step too, so that what is decided from a row is written against the same row. */
     readonly load: (job: JobNumber) => Step<StoredJob | null>
     readonly ofRun: (job: JobNumber) => Effect.Effect<StoredJob | null, StateError>
@@ -80,7 +84,6 @@ export class JobStore extends Context.Tag("hermes/schedule/JobStore")<
     /** Exact id, else exact name without regard to case. */
     readonly find: (reference: string) => Effect.Effect<StoredJob, JobNotFound | JobAmbiguous | StateError>
     readonly list: (options: { readonly all: boolean }) => Effect.Effect<ReadonlyArray<StoredJob>, StateError>
-    readonly isNameFree: (name: string, except: JobId | null) => Effect.Effect<boolean, StateError>
     readonly summary: Effect.Effect<{ readonly scheduled: number; readonly next: number | null }, StateError>
     /** Schedules without a zone of their own follow the configured one (once, at a start). */
     readonly rezone: (timezone: string) => Effect.Effect<number, StateError>

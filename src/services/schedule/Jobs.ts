@@ -1,10 +1,11 @@
 import { Context, type Effect, Schema } from "effect"
+import { WellFormed } from "../operation/WellFormed.js"
 import type { StateError } from "../state/StateError.js"
 import type { Job, JobId, JobNumber, JobOrigin } from "./Job.js"
 import type { JobAmbiguous, JobError, JobNotFound } from "./JobError.js"
 
-const text = Schema.optional(Schema.NullOr(Schema.String))
-const list = Schema.optional(Schema.NullOr(Schema.Union(Schema.String, Schema.Array(Schema.String))))
+const text = Schema.optional(Schema.NullOr(WellFormed))
+const list = Schema.optional(Schema.NullOr(Schema.Union(WellFormed, Schema.Array(WellFormed))))
 const flag = Schema.optional(Schema.NullOr(Schema.Boolean))
 
 const fields = {
@@ -23,7 +24,7 @@ const fields = {
   contextFrom: list,
   timezone: text,
   /** A number, or a word such as `forever` or `once` (cron-delivery.md 1.5). */
-  repeat: Schema.optional(Schema.NullOr(Schema.Union(Schema.Number, Schema.String))),
+  repeat: Schema.optional(Schema.NullOr(Schema.Union(Schema.Number, WellFormed))),
   deliver: list,
   failureDeliver: list,
   attachToSession: flag,
@@ -33,7 +34,7 @@ const fields = {
 
 /** What somebody asks for when a job is made. Null and "" count as not given. */
 export const JobDraft = Schema.Struct({
-  schedule: Schema.String,
+  schedule: WellFormed,
   ...fields,
   paused: Schema.optional(Schema.Boolean),
   pausedReason: text
@@ -41,7 +42,7 @@ export const JobDraft = Schema.Struct({
 export type JobDraft = typeof JobDraft.Type
 
 /** What an edit changes: a field that is absent stays; null, "" and an empty list clear what may be empty. */
-export const JobPatch = Schema.Struct({ schedule: Schema.optional(Schema.String), ...fields })
+export const JobPatch = Schema.Struct({ schedule: Schema.optional(WellFormed), ...fields })
 export type JobPatch = typeof JobPatch.Type
 
 /** Who makes a job, as far as the job has to know. */
@@ -74,7 +75,7 @@ export class Jobs extends Context.Tag("hermes/schedule/Jobs")<
     readonly pause: (reference: string, reason?: string | null) => Effect.Effect<JobView, JobError>
     /** `at` gives a single run a new time. A recurring job whose time passed meanwhile is late, and runs or is skipped as such. */
     readonly resume: (reference: string, options?: { readonly at?: string }) => Effect.Effect<JobView, JobError>
-    /** Runs beside its schedule as soon as a gateway can. `context` is said to the run and not kept. Refused while it runs. */
+    /** Runs beside its schedule as soon as a gateway can. `context` is said to the run and not kept. Refused while it runs or is about to. */
     readonly runNow: (reference: string, context?: string | null) => Effect.Effect<JobView, JobError>
     /** A completed or missed single run gets a new time. */
     readonly rearm: (reference: string, schedule: string) => Effect.Effect<JobView, JobError>

@@ -50,7 +50,11 @@ export const graceMillis = (schedule: Schedule.Schedule, at: number): number => 
 export const kindOf = (late: number, grace: number): OccurrenceKind =>
   late > grace ? "catch_up" : late > onTimeMillis ? "late" : "on_time"
 
-const notRun = "nobody could run it: the gateway was down, asleep or stopped"
+/** Of an instant that came while no gateway ran that could have begun it. */
+export const notRun = "nobody could run it: the gateway was down, asleep or stopped"
+
+/** It may have been paused. */
+const notInTime = "it could not run in time, and cron.catch_up_missed is false"
 
 const single = ({ nextAt }: Due, now: number, rules: Rules): Verdict => {
   const late = now - nextAt
@@ -79,7 +83,7 @@ const recurring = (due: Due, now: number, rules: Rules, last: Schedule.Occurrenc
             last: nextAt,
             count: 1,
             state: "missed",
-            reason: `${notRun} in time, and cron.catch_up_missed is false`
+            reason: notInTime
           }
         }
   }
@@ -92,7 +96,7 @@ const recurring = (due: Due, now: number, rules: Rules, last: Schedule.Occurrenc
         last: last.last,
         count: last.count + 1,
         state: "missed",
-        reason: `${notRun}, and cron.catch_up_missed is false`
+        reason: notInTime
       }
     }
   const before = Schedule.occurrences(schedule, nextAt, last.last - 1)

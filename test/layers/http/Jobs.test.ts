@@ -72,6 +72,16 @@ layer(Layer.merge(server(), FetchHttpClient.layer), { excludeTestServices: true 
     })
   )
 
+  it.effect("takes half a surrogate pair for no text, as in messages, and finds the job by the name it was given", () =>
+    Effect.gen(function* () {
+      const { jobs } = yield* client()
+      const name = "half \ud800"
+      const { id } = yield* jobs.create({ payload: { name, schedule: "every 1h", prompt: "x \udfff" } })
+      assert.deepInclude(yield* jobs.get({ path: { id: name } }), { id, name: "half \ufffd", prompt: "x \ufffd" })
+      yield* jobs.remove({ path: { id: name } })
+    })
+  )
+
   it.effect("refuses a word that is not of a job", () =>
     Effect.gen(function* () {
       const { url } = yield* ApiServer

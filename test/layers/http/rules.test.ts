@@ -193,6 +193,8 @@ describe("what crosses the wire", () => {
     assert.strictEqual(Schema.decodeSync(Instant)("2026-11-29T12:00:00+01:00"), Date.UTC(2026, 10, 29, 11))
     assert.isTrue(Either.isLeft(Schema.decodeUnknownEither(Instant)("soon")))
     assert.strictEqual(Schema.encodeSync(PathText)("a/b?c"), "a%2Fb%3Fc")
+    // Half a surrogate pair would end the client.
+    assert.strictEqual(Schema.encodeSync(PathText)("a\ud800"), "a%EF%BF%BD")
     const error = new ApiError({ status: 404, code: "not_found", message: "no" })
     assert.deepStrictEqual(Schema.encodeSync(failure(404, ""))(error), {
       error: { code: "not_found", message: "no", type: "not_found_error" }

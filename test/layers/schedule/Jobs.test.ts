@@ -1,11 +1,12 @@
 /** Making and changing jobs (cron-delivery.md 1.3–1.7, decisions 11, 15, 19, 20, 29). */
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Either, Layer, TestClock } from "effect"
+import { Effect, Either, FastCheck as fc, Layer, TestClock } from "effect"
 import * as FireClaimsLayer from "../../../src/layers/sqlite/FireClaims.js"
 import { FireClaims } from "../../../src/services/schedule/FireClaim.js"
 import { JobOrigin } from "../../../src/services/schedule/Job.js"
 import { type JobDraft, Jobs } from "../../../src/services/schedule/Jobs.js"
 import { Database } from "../../../src/services/state/Database.js"
+import { scaled } from "../../scale.js"
 import { jobs, nobody, ok } from "./support.js"
 
 const noon = Date.UTC(2026, 10, 29, 12)
@@ -165,6 +166,35 @@ describe("jobs", () => {
       yield* service.create({ schedule: "every 1h", prompt: "news" }, nobody)
       expect((yield* service.list({ all: true })).map((view) => view.job.name).sort()).toEqual(["News", "news (2)"])
     }).pipe(Effect.provide(jobs()))
+  )
+
+  const characters = fc.constantFrom("a", " ", "/", "é", "\ud83d\ude00", "\ud800", "\udfff")
+  const texts = fc.array(characters, { minLength: 1, maxLength: 6 }).map((parts) => `x${parts.join("")}`)
+  const stored = `SELECT name, definition, state_reason FROM jobs UNION ALL SELECT context, NULL, NULL FROM wakes`
+
+  it.effect.prop(
+    "keeps texts that can be written and sent, whatever was given, and finds a job by the words that it was given",
+    [texts, texts, texts],
+    ([name, said, context]) =>
+      Effect.gen(function* () {
+        const service = yield* Jobs
+        const draft = { schedule: "every 1h", prompt: said, paused: true, pausedReason: said, workdir: null }
+        const made = yield* service.create({ ...draft, name, contextFrom: ["self"] }, nobody)
+        const unnamed = yield* service.create({ ...draft, prompt: context }, nobody)
+        expect(made.job).toMatchObject({ name: name.toWellFormed().trim(), prompt: said.toWellFormed().trim() })
+        expect(unnamed.job.name.isWellFormed()).toBe(true)
+        expect((yield* service.find(name)).job.id).toBe(made.job.id)
+        const views = [
+          made,
+          yield* service.edit(name, { prompt: context, contextFrom: [name], name: `${name}!` }),
+          yield* service.pause(unnamed.job.id, context),
+          yield* service.runNow(unnamed.job.id, context)
+        ]
+        // In JSON, which is how they are written and sent, what is no text stands as its number.
+        for (const text of [...views, ...(yield* rows(stored))].map((one) => JSON.stringify(one)))
+          expect(text).not.toMatch(/\\ud[89a-f]/)
+      }).pipe(Effect.provide(jobs())),
+    { fastCheck: { numRuns: scaled(1_000, 25) } }
   )
 
   it.effect("writes down what an edit, a pause and a removal leave undone", () =>

@@ -172,6 +172,50 @@ describe("when jobs are due", () => {
     { fastCheck: { numRuns: scaled(1_000, 50) } }
   )
 
+  it.effect.prop(
+    "what came while a job was paused says so, what was overdue by then does not, and all of it is counted once",
+    [
+      fc.constantFrom("every 1s", "every 13m", "*/7 * * * *", "0 9 * * *"),
+      fc.boolean(),
+      fc.integer({ min: 0, max: 90_000 }),
+      fc.integer({ min: 0, max: 200_000 })
+    ],
+    ([words, claimedBefore, before, during]) =>
+      under((at, claims) =>
+        Effect.gen(function* () {
+          const service = yield* Jobs
+          const store = yield* JobStore
+          const { job } = yield* service.create({ schedule: words, script: "a.sh", noAgent: true }, nobody)
+          const { schedule } = yield* store.find(job.id)
+          if (schedule === null) return yield* Effect.dieMessage("it has no schedule")
+          const claimed = Effect.flatMap(claims.claimDue(), (found) => claims.start(found.claimed))
+          at.now += before * 1_000
+          if (claimedBefore) for (const run of yield* claimed) yield* claims.record(run, ok)
+          const pausedAt = at.now
+          yield* service.pause(job.id)
+          at.now += during * 1_000
+          yield* service.resume(job.id)
+          for (const run of yield* claimed) yield* claims.record(run, ok)
+
+          const count = (after: number, until: number) => Schedule.occurrences(schedule, after, until)?.count ?? 0
+          const sum = (condition: string) =>
+            Effect.map(
+              rows(`SELECT coalesce(sum(count), 0) AS n FROM occurrences WHERE ${condition}`),
+              ([row]) => row?.["n"]
+            )
+          expect(yield* sum("true")).toBe(count(start, at.now))
+          // The last one runs, as late as it is.
+          const whilePaused = count(claimedBefore ? pausedAt : pausedAt - 1, at.now)
+          expect(yield* sum("reason = 'it was paused' AND state = 'skipped'")).toBe(Math.max(0, whilePaused - 1))
+          expect(
+            yield* rows(`SELECT at FROM occurrences WHERE coalesce(last_at, at) >= ${pausedAt}
+            AND reason LIKE '%the gateway was down%'`)
+          ).toEqual([])
+        })
+      ),
+    { fastCheck: { numRuns: scaled(1_000, 25) } }
+  )
+
   it.live("a change that something came before is decided anew", () =>
     under((at, claims) =>
       Effect.gen(function* () {
