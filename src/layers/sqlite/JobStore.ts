@@ -13,14 +13,21 @@ import * as RightedClock from "./RightedClock.js"
 import * as Rows from "./Rows.js"
 import * as ScheduleRules from "./ScheduleRules.js"
 import { codeOf } from "./SqliteFailure.js"
+import { Millis } from "../../services/operation/Instant.js"
 
 const Inserted = Rows.first(Schema.Struct({ number: JobNumber }))
 const Named = Rows.first(Schema.Struct({ id: Schema.String }))
 const Ruled = Rows.first(Schema.Struct({ rule: Schema.Number }))
-const PutAside = Rows.first(Schema.Struct({ ...Due.Place.fields, rule: Schema.Number }))
-const Summary = Rows.first(Schema.Struct({ scheduled: Schema.Number, next: Schema.NullOr(Schema.Number) }))
+const PutAside = Rows.first(
+  Schema.Struct({
+    nextAt: Schema.NullOr(Due.Place.fields.nextAt),
+    settled: Schema.NullOr(Due.Place.fields.settled),
+    rule: Schema.Number
+  })
+)
+const Summary = Rows.first(Schema.Struct({ scheduled: Schema.Number, next: Schema.NullOr(Millis) }))
 const Zoned = Rows.all(
-  Schema.Struct({ job: JobNumber, nextAt: Schema.Number, settled: Schema.Number, rule: Schedule.Stored }),
+  Schema.Struct({ job: JobNumber, nextAt: Millis, settled: Millis, rule: Schedule.Stored }),
   "schedule"
 )
 const encodeMonitor = Schema.encode(Schema.parseJson(MonitorState))
@@ -63,14 +70,25 @@ const make = Effect.gen(function* () {
       const row = yield* Ruled(sql`SELECT rule FROM schedule WHERE job = ${job}`)
       if (row === null) return null
       const schedule = yield* rules.load(row.rule)
-      const place = (yield* Due.find(sql, job, schedule)) ?? (yield* Due.again(schedule))
-      return { ...place, job, rule: row.rule }
+      const found = yield* Due.find(sql, job, schedule)
+      if (found !== null) return { ...found, job, rule: row.rule }
+      yield* sql`DELETE FROM due WHERE job = ${job}`
+      return { ...(yield* Due.again(schedule)), job, rule: row.rule }
     })
 
+  /** As {@link scheduled}, of a job that is paused. */
   const putAside = (job: JobNumber) =>
-    Effect.flatMap(Transaction, (sql) =>
-      PutAside(sql`SELECT job, next_at AS nextAt, settled, rule FROM schedule_paused WHERE job = ${job}`)
-    )
+    Effect.gen(function* () {
+      const sql = yield* Transaction
+      const isPlace = sql.literal(Due.isPlace("p"))
+      const row = yield* PutAside(sql`SELECT CASE WHEN ${isPlace} THEN p.next_at END AS nextAt,
+        CASE WHEN ${isPlace} THEN p.settled END AS settled, p.rule FROM schedule_paused AS p WHERE p.job = ${job}`)
+      if (row === null) return null
+      const { nextAt, rule, settled } = row
+      return nextAt === null || settled === null
+        ? { ...(yield* Due.again(yield* rules.load(rule))), job, rule }
+        : { nextAt, settled, job, rule }
+    })
 
   /** What was due before the clock reached `now`, and that nobody claimed: it is written down before the row goes. */
   const settle = (row: { readonly rule: number } & Due.Place, reason: string) =>
@@ -238,7 +256,8 @@ const make = Effect.gen(function* () {
     ),
     summary: database.read("job.summary", (sql) =>
       Effect.map(
-        Summary(sql`SELECT (SELECT count(*) FROM schedule) AS scheduled, (SELECT min(next_at) FROM due) AS next`),
+        Summary(sql`SELECT (SELECT count(*) FROM schedule) AS scheduled,
+          (SELECT next_at FROM due WHERE ${sql.literal(Due.isPlace("due"))} ORDER BY next_at LIMIT 1) AS next`),
         (row) => row ?? { scheduled: 0, next: null }
       )
     ),
