@@ -279,6 +279,24 @@ describe("when jobs are due", () => {
           yield* claims.claimDue()
         })
       ),
-    { fastCheck: { numRuns: scaled(1_000, 100) } }
+    { fastCheck: { numRuns: scaled(1_000, 40) } }
+  )
+
+  it.live("a run that is open and cannot be read is over at the next start: its job is not kept from running", () =>
+    under((at, claims) =>
+      Effect.gen(function* () {
+        const service = yield* Jobs
+        const { nextRunAt } = (yield* service.create({ name: "kept", prompt: "x", schedule: "every 1h" }, nobody)).job
+        for (const place of ["9e15", "'soon'"])
+          yield* write(`INSERT INTO occurrences (job, at, count, kind, state, attempts, claimed_at)
+            VALUES ((SELECT number FROM jobs), ${place}, 1, 'on_time', 'claimed', 1, 1)`)
+        yield* claims.recover
+        expect(yield* rows("SELECT state, finished_at FROM occurrences")).toEqual(
+          ["unknown", "unknown"].map((state) => ({ state, finished_at: start }))
+        )
+        at.now = nextRunAt ?? 0
+        expect((yield* claims.claimDue()).claimed).toHaveLength(1)
+      })
+    )
   )
 })
