@@ -230,6 +230,16 @@ const broken: ReadonlyArray<Broken> = [
     finds: ["jobs", /overdue: look/, /gateway install/]
   },
   {
+    what: "a job that cannot be read",
+    breaks: (directory) => sql(directory, "UPDATE jobs SET last_run_at = 9e15, failure_streak = 1e300"),
+    finds: ["database rows", /job [0-9a-f]{12} cannot be read: .*(lastRunAt|failureStreak)/, /doctor --fix/]
+  },
+  {
+    what: "a job that is due at no time",
+    breaks: (directory) => sql(directory, "UPDATE due SET next_at = 9e15"),
+    finds: ["database rows", /job [0-9a-f]{12} is due/, /doctor --fix/]
+  },
+  {
     what: "a job that its configuration blocks",
     breaks: (directory) => sql(directory, "UPDATE jobs SET last_status = 'blocked_config', last_error = 'no target'"),
     finds: ["jobs", /look is kept from running.*no target/, /cron run/]
@@ -279,12 +289,12 @@ describe("doctor", () => {
     const directory = home("mended")
     fs.cpSync(home("good"), directory, { recursive: true })
     fs.chmodSync(path.join(directory, ".env"), 0o644)
-    sql(directory, "DROP INDEX jobs_name; DELETE FROM sessions")
+    sql(directory, "DROP INDEX jobs_name; DELETE FROM sessions; UPDATE jobs SET last_run_at = 9e15")
     fs.writeFileSync(path.join(directory, "search.db"), "nothing of an index")
     expect((await doctor(directory)).code).toBe(1)
     const { code, report } = await doctor(directory, {}, "--fix")
     expect([code, report.checks.filter((check) => !check.ok)]).toEqual([0, []])
-    expect(report.fixed.length).toBeGreaterThanOrEqual(4)
+    expect(report.fixed.length).toBeGreaterThanOrEqual(5)
   })
 
   test("a lock of a dead process is none; one of a live process that does not answer is told", async () => {
@@ -311,6 +321,14 @@ describe("doctor", () => {
   test("what no test can make here is judged by its figures", () => {
     expect(Checkup.roomOf(50_000_000)).toMatchObject({ ok: false, name: "disk" })
     expect(Checkup.roomOf(5e9).ok).toBe(true)
+    expect(Checkup.writableOf("/home/me", "EROFS")).toMatchObject({
+      ok: false,
+      name: "home",
+      detail: expect.stringContaining("read-only file system"),
+      remedy: expect.not.stringContaining("--fix")
+    })
+    expect(Checkup.writableOf("/home/me", "EACCES").remedy).toContain("permissions")
+    expect(Checkup.writableOf("/home/me", null).ok).toBe(true)
     expect(HomeCheckup.node("18.20.1").remedy).toContain("20.19")
     expect([HomeCheckup.node("20.19.0").ok, HomeCheckup.node("24.1.0").ok]).toEqual([true, true])
     expect(HomeCheckup.placeOf("/home/me/.hermes-effect", 0x6969).detail).toContain("NFS")

@@ -1,6 +1,6 @@
 /** What stands in the way of a home's gateway, and what to do about it. */
 import { localTime } from "../../services/schedule/LocalTime.js"
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Predicate } from "effect"
 import * as fs from "node:fs"
 import * as net from "node:net"
 import path from "node:path"
@@ -32,6 +32,32 @@ export const permissions = (home: string): Effect.Effect<Check> =>
     return open.length === 0
       ? fine("permissions", "only the owner can read the home")
       : finding("permissions", `others can get at ${open.join(", ")}`, `chmod -R go= ${home}`)
+  })
+
+/** Can a home be written, by what the system says to that? Null is yes. SQLite makes files beside a database even to read it. */
+export const writableOf = (home: string, code: string | null): Check =>
+  code === null
+    ? fine("home", home)
+    : code === "EROFS"
+      ? finding(
+          "home",
+          `${home} lies on a read-only file system: the database can neither be written nor looked through`,
+          "mount it for writing, or use another home (--home); a disk with faults may have become read-only by itself: `dmesg` says so"
+        )
+      : finding(
+          "home",
+          `${home} cannot be written (${code}): the database can neither be written nor looked through`,
+          "make its owner and its permissions yours, or run this as whom it belongs to"
+        )
+
+export const writable = (home: string): Effect.Effect<Check> =>
+  Effect.sync(() => {
+    try {
+      fs.accessSync(home, fs.constants.W_OK)
+      return writableOf(home, null)
+    } catch (error) {
+      return writableOf(home, Predicate.hasProperty(error, "code") ? String(error.code) : String(error))
+    }
   })
 
 /** Takes the home and what is in it away from everybody but its owner; answers what was done. */

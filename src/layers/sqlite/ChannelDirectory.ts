@@ -4,6 +4,7 @@ import { ChannelDirectory, type NamedTopic } from "../../services/adapter/Channe
 import { bare } from "../../services/delivery/Target.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import * as Rows from "./Rows.js"
+import { Millis } from "../../services/operation/Instant.js"
 
 const Row = Schema.Struct({
   platform: Schema.String,
@@ -11,7 +12,7 @@ const Row = Schema.Struct({
   threadId: Schema.NullOr(Schema.String),
   name: Schema.NullOr(Schema.String),
   type: Schema.String,
-  lastSeenAt: Schema.Number
+  lastSeenAt: Millis
 })
 const many = Rows.all(Row, "channels")
 const oneTopic = Rows.first(Schema.Struct({ threadId: Schema.String }))

@@ -9,6 +9,7 @@ import { type Database, type Step, Transaction } from "../../services/state/Data
 import * as Due from "./Due.js"
 import * as Rows from "./Rows.js"
 import type { ScheduleRules } from "./ScheduleRules.js"
+import { Millis } from "../../services/operation/Instant.js"
 
 /** A run's own lease and the gateway's: five beats. */
 export const leaseMillis = 300_000
@@ -19,7 +20,7 @@ const mostAttempts = 2
 const OpenRow = Schema.Struct({
   id: OccurrenceId,
   job: JobNumber,
-  at: Schema.Number,
+  at: Millis,
   kind: OccurrenceKind,
   count: Schema.Number,
   state: Schema.Literal("claimed", "running"),
@@ -28,9 +29,9 @@ const OpenRow = Schema.Struct({
   rule: Schema.NullOr(Schema.Number)
 })
 type OpenRow = typeof OpenRow.Type
-const Open = Rows.all(OpenRow, "occurrences")
+const Open = Rows.parted(OpenRow)
 const Unplaced = Rows.all(Schema.Struct({ job: JobNumber, rule: Schema.Number }), "schedule")
-const Doubled = Rows.all(Schema.Struct({ job: JobNumber, nextAt: Schema.Number }), "due")
+const Doubled = Rows.all(Schema.Struct({ job: JobNumber, nextAt: Millis }), "due")
 const Ids = Rows.whole(Schema.Struct({ id: OccurrenceId }))
 
 /** Nothing more is asked for: also when it was paused during its last run, as then there was nothing left to put aside. */
@@ -77,6 +78,25 @@ export const beat = (database: typeof Database.Service, token: string, held: Rea
     })
   )
 
+/** A repair may save a job's row and not its place, and who writes rows by hand may write what is none, or several. */
+export const places = (rules: ScheduleRules): Step<void> =>
+  Effect.gen(function* () {
+    const sql = yield* Transaction
+    yield* sql`DELETE FROM due WHERE typeof(job) <> 'integer' OR NOT (${sql.literal(Due.isPlace("due"))})`
+    for (const { job, nextAt } of yield* Doubled(
+      sql`SELECT job, min(next_at) AS nextAt FROM due GROUP BY job HAVING count(*) > 1`
+    ))
+      yield* sql`DELETE FROM due WHERE job = ${job} AND next_at > ${nextAt}`
+    for (const { job, rule } of yield* Unplaced(
+      sql`SELECT job, rule FROM schedule WHERE job NOT IN (SELECT job FROM due)`
+    )) {
+      yield* Due.insert({ job, ...(yield* Due.again(yield* rules.load(rule))) })
+      yield* Effect.logWarning("it was lost when a job is due; it follows its schedule again from now on").pipe(
+        Effect.annotateLogs({ job })
+      )
+    }
+  })
+
 const unknownReason = "the gateway ended while it ran: whether it acted is not known, and it is not run again"
 
 export const recover = (options: {
@@ -121,28 +141,10 @@ export const recover = (options: {
         WHERE number = ${row.job}`
     })
 
-  /** A repair may save a job's row and not its place, and who writes rows by hand may write what is none, or several. */
-  const places = Effect.gen(function* () {
-    const sql = yield* Transaction
-    yield* sql`DELETE FROM due WHERE typeof(next_at) <> 'integer' OR typeof(settled) <> 'integer' OR typeof(job) <> 'integer'`
-    for (const { job, nextAt } of yield* Doubled(
-      sql`SELECT job, min(next_at) AS nextAt FROM due GROUP BY job HAVING count(*) > 1`
-    ))
-      yield* sql`DELETE FROM due WHERE job = ${job} AND next_at > ${nextAt}`
-    for (const { job, rule } of yield* Unplaced(
-      sql`SELECT job, rule FROM schedule WHERE job NOT IN (SELECT job FROM due)`
-    )) {
-      yield* Due.insert({ job, ...(yield* Due.again(yield* rules.load(rule))) })
-      yield* Effect.logWarning("it was lost when a job is due; it follows its schedule again from now on").pipe(
-        Effect.annotateLogs({ job })
-      )
-    }
-  })
-
   const step = Effect.gen(function* () {
     const sql = yield* Transaction
     const now = yield* Clock.currentTimeMillis
-    yield* places
+    yield* places(rules)
     yield* sql`INSERT INTO leases ${sql.insert({
       name: leaseName,
       owner: String(pid),
@@ -151,8 +153,19 @@ export const recover = (options: {
       beat_at: now
     })} ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, token = excluded.token,
       expires_at = excluded.expires_at, beat_at = excluded.beat_at`
-    const open = yield* Open(sql`SELECT o.id, o.job, o.at, o.kind, o.count, o.state, o.attempts, o.context, s.rule
+    const { rows: open, unreadable } =
+      yield* Open(sql`SELECT o.id, o.job, o.at, o.kind, o.count, o.state, o.attempts, o.context, s.rule
       FROM occurrences AS o LEFT JOIN schedule AS s ON s.job = o.job WHERE o.finished_at IS NULL ORDER BY o.at, o.id`)
+    // Left open, it would keep its job from running for ever.
+    for (const { problem, row } of unreadable) {
+      yield* sql.unsafe(
+        "UPDATE occurrences SET state = 'unknown', finished_at = ?, token = NULL, reason = ? WHERE id = ?",
+        [now, `its row could not be read: ${problem}`, row["id"]]
+      )
+      yield* Effect.logWarning("a run that was open cannot be read and is over").pipe(
+        Effect.annotateLogs({ row: row["id"], problem })
+      )
+    }
     const found = { claimed: [] as Array<Claimed>, unknown: [] as Array<Claimed>, missed: [] as Array<Claimed> }
     for (const row of open) {
       const one = (kind: OccurrenceKind) => claimedOf([[row.id, row.job, row.at, kind]], row.context)

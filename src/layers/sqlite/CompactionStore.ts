@@ -11,6 +11,7 @@ import {
 import type { SessionId } from "../../services/session/Session.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import * as Rows from "./Rows.js"
+import { Millis } from "../../services/operation/Instant.js"
 
 /** Three beats may be missed. After a crash the session can be compacted again when it has run out. */
 const leaseMillis = 60_000
@@ -31,9 +32,9 @@ export const isLeased = (sql: SqlClient.SqlClient, sessionId: string, now: numbe
 const History = Rows.first(
   Schema.Struct({
     failures: Schema.Number,
-    notBefore: Schema.NullOr(Schema.Number),
+    notBefore: Schema.NullOr(Millis),
     ineffective: Schema.Number,
-    pausedUntil: Schema.NullOr(Schema.Number),
+    pausedUntil: Schema.NullOr(Millis),
     error: Schema.NullOr(Schema.String)
   })
 )

@@ -3,6 +3,7 @@ import { Cooldowns, nameOf, Seat } from "../../services/agent/Cooldowns.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import * as Memory from "../models/Cooldowns.js"
 import * as Rows from "./Rows.js"
+import { Millis } from "../../services/operation/Instant.js"
 
 /** A cooldown that was begun later than this from now was written by a clock that was ahead: nobody waits for its time. */
 const aheadMillis = 60_000
@@ -20,7 +21,7 @@ const StoredSeat = Schema.transform(
 )
 
 const rows = Rows.all(
-  Schema.Struct({ seat: StoredSeat, since: Schema.Number, until: Schema.Number, reason: Schema.String }),
+  Schema.Struct({ seat: StoredSeat, since: Millis, until: Millis, reason: Schema.String }),
   "cooldowns"
 )
 

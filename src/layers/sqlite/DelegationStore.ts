@@ -5,6 +5,7 @@ import { Database, Transaction } from "../../services/state/Database.js"
 import { Owner } from "../../services/state/Owner.js"
 import { isOwned } from "./OwnerLease.js"
 import * as Rows from "./Rows.js"
+import { Millis } from "../../services/operation/Instant.js"
 
 const delegation = {
   id: Schema.String,
@@ -13,7 +14,7 @@ const delegation = {
   childSessionId: Schema.String,
   callId: Schema.String,
   goal: Schema.String,
-  startedAt: Schema.Number
+  startedAt: Millis
 }
 const Row = Schema.Struct({ ...delegation, group: Schema.NullOr(Schema.String) })
 const many = Rows.all(Row, "delegations")

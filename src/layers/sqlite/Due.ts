@@ -8,21 +8,37 @@ import { JobNumber } from "../../services/schedule/Job.js"
 import * as Schedule from "../../services/schedule/Schedule.js"
 import { Transaction } from "../../services/state/Database.js"
 import * as Rows from "./Rows.js"
+import { Millis } from "../../services/operation/Instant.js"
 
-export const Place = Schema.Struct({ job: JobNumber, nextAt: Schema.Number, settled: Schema.Number })
+export const Place = Schema.Struct({ job: JobNumber, nextAt: Millis, settled: Millis })
 export type Place = typeof Place.Type
 const place = Rows.first(Place.omit("job"))
 
+/** The end of the year 9999. No job stands before 1970 or after this: to count what was due since long ago would take minutes. */
+const last = 253_402_300_799_999
+
+/** Are a row's `next_at` and `settled` a place? Written by hand they may be anything. `table` is how its query names it. */
+export const isPlace = (table: string): string =>
+  ["next_at", "settled"]
+    .map((column) => `${table}.${column}`)
+    .map((value) => `typeof(${value}) = 'integer' AND ${value} BETWEEN 0 AND ${last}`)
+    .join(" AND ")
+
+/** The same of a value of one of the two. */
+export const isOfPlace = (value: unknown): boolean =>
+  typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= last
+
 /**
- * Where a job stands; null when it is not due by itself. `schedule` is its rule, null for one that cannot be read. It
- * nearly always stands at the instant that its rule has next, and one that runs was put there by the claim of its run;
- * else it is looked for from the first on.
+ * Where a job stands; null when it is not due by itself, or at nothing that is a place. `schedule` is its rule, null for
+ * one that cannot be read. It nearly always stands at the instant that its rule has next, and one that runs was put there
+ * by the claim of its run; else it is looked for from the first on.
  */
 export const find = (sql: SqlClient.SqlClient, job: JobNumber, schedule: Schedule.Schedule | null) =>
   Effect.gen(function* () {
     const among = (condition: ReturnType<typeof sql.literal>) =>
       place(
-        sql`SELECT next_at AS nextAt, settled FROM due WHERE job = ${job} AND ${condition} ORDER BY next_at LIMIT 1`
+        sql`SELECT next_at AS nextAt, settled FROM due WHERE job = ${job} AND ${sql.literal(isPlace("due"))} AND ${condition}
+          ORDER BY next_at LIMIT 1`
       )
     const likely = schedule === null ? null : Schedule.first(schedule, yield* Clock.currentTimeMillis)
     const claimed = sql`(SELECT max(at, claimed_at) FROM occurrences WHERE job = ${job} AND finished_at IS NULL)`

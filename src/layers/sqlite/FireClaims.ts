@@ -18,9 +18,11 @@ import * as Schedule from "../../services/schedule/Schedule.js"
 import { OccurrenceId, OccurrenceKind } from "../../services/schedule/Occurrence.js"
 import { Database, type Step, Transaction } from "../../services/state/Database.js"
 import * as ClaimRecovery from "./ClaimRecovery.js"
+import * as Due from "./Due.js"
 import * as Rows from "./Rows.js"
 import * as OwnInstants from "./OwnInstants.js"
 import * as ScheduleRules from "./ScheduleRules.js"
+import { Millis } from "../../services/operation/Instant.js"
 
 /** Most jobs claimed in one transaction. */
 const most = 20_000
@@ -46,6 +48,8 @@ const isDueRow = (row: ReadonlyArray<unknown>): row is DueRow =>
   (row[4] === null || typeof row[4] === "number") &&
   typeof row[5] === "number" &&
   typeof row[6] === "number"
+/** Of a place that is none nothing can be worked out. */
+const isPlaced = (row: ReadonlyArray<unknown>): boolean => Due.isOfPlace(row[1]) && Due.isOfPlace(row[6])
 const isNumber = (value: unknown): boolean => typeof value === "number"
 const isClaimedRow = (row: ReadonlyArray<unknown>): row is ClaimedRow =>
   isNumber(row[0]) && isNumber(row[1]) && isNumber(row[2]) && (row[3] === "on_time" || isKind(row[3]))
@@ -60,7 +64,7 @@ const Wake = Rows.parted(
   Schema.Struct({
     id: Schema.Number,
     job: JobNumber,
-    at: Schema.Number,
+    at: Millis,
     kind: OccurrenceKind,
     context: Schema.NullOr(Schema.String),
     busy: Rows.Flag
@@ -267,7 +271,11 @@ const make = Effect.gen(function* () {
     if (standing?.[0] !== 1) return { claimed: [], missed: [] }
     const plan = new Plan()
     const known = new Map<number, Rule | null>()
-    const due = yield* sql.unsafe(selectDue, [until]).values
+    let due = yield* sql.unsafe(selectDue, [until]).values
+    if (!due.every(isPlaced)) {
+      yield* ClaimRecovery.places(rules)
+      due = yield* sql.unsafe(selectDue, [until]).values
+    }
     for (const row of due)
       if (isDueRow(row)) {
         let rule = known.get(row[2])

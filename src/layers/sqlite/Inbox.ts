@@ -9,6 +9,7 @@ import { Database, Transaction } from "../../services/state/Database.js"
 import { Owner } from "../../services/state/Owner.js"
 import { isOwned } from "./OwnerLease.js"
 import * as Rows from "./Rows.js"
+import { Millis } from "../../services/operation/Instant.js"
 
 /** How stale a chat's last sight may become before it is written again: one write a minute, not one a message. */
 const sightMillis = 60_000
@@ -30,7 +31,7 @@ const Row = Schema.Struct({
   key: SessionKey,
   event: Event,
   arrival: Arrival,
-  acceptedAt: Schema.Number,
+  acceptedAt: Millis,
   state: Schema.Literal("accepted", "running", "answered", "steered", "interrupted", "dropped", "failed"),
   turnId: Schema.NullOr(Schema.String)
 })

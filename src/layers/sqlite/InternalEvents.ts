@@ -6,6 +6,7 @@ import { Database, type Step, Transaction } from "../../services/state/Database.
 import { Owner } from "../../services/state/Owner.js"
 import { isAnybody, isOwned } from "./OwnerLease.js"
 import * as Rows from "./Rows.js"
+import { Millis } from "../../services/operation/Instant.js"
 
 const Packed = Schema.parseJson(Parcel.schema(Schema.Null))
 const encodeParcel = Schema.encode(Packed)
@@ -16,7 +17,7 @@ const Row = Schema.Struct({
   parcel: Packed,
   text: Schema.String,
   state: Schema.Literal("expected", "stored", "accepted", "aside", "refused"),
-  storedAt: Schema.Number,
+  storedAt: Millis,
   eventId: Schema.NullOr(Schema.String),
   reason: Schema.NullOr(Schema.String)
 })

@@ -1,15 +1,17 @@
 /** How a job is read from its rows. */
 import type { SqlClient } from "@effect/sql"
-import { Effect, Option, Schema } from "effect"
+import { Effect, Either, Option, Schema } from "effect"
 import { JobDefinition, JobId, JobNumber, JobState, RunStatus } from "../../services/schedule/Job.js"
 import type { StoredJob } from "../../services/schedule/JobStore.js"
 import { MonitorState } from "../../services/schedule/Monitor.js"
 import * as Schedule from "../../services/schedule/Schedule.js"
+import * as Misfit from "../../services/operation/Misfit.js"
 import * as Due from "./Due.js"
 import * as Rows from "./Rows.js"
+import { Millis } from "../../services/operation/Instant.js"
 
 const text = Schema.NullOr(Schema.String)
-const instant = Schema.NullOr(Schema.Number)
+const instant = Schema.NullOr(Millis)
 
 const decodeRule = Schema.decodeUnknownOption(Schedule.Stored)
 
@@ -40,23 +42,23 @@ const Row = Schema.Struct({
   state: JobState,
   stateReason: text,
   pausedAt: instant,
-  createdAt: Schema.Number,
-  updatedAt: Schema.Number,
+  createdAt: Millis,
+  updatedAt: Millis,
   removedAt: instant,
   lastRunAt: instant,
   lastStatus: Schema.NullOr(RunStatus),
   lastError: text,
   lastDeliveryError: text,
-  completed: Schema.Number,
-  failureStreak: Schema.Number,
+  completed: Schema.Int,
+  failureStreak: Schema.Int,
   preflightAlerted: Rows.Flag,
   monitor: Schema.NullOr(Schema.parseJson(MonitorState)),
   nextAt: instant,
-  remaining: instant,
+  remaining: Schema.NullOr(Schema.Int),
   rule: ReadableRule,
   open: Rows.Flag,
   asked: Rows.Flag,
-  begun: Schema.Number
+  begun: Schema.Int
 })
 
 const columns = `j.number, j.id, j.definition, j.state, j.state_reason AS stateReason, j.paused_at AS pausedAt,
@@ -143,9 +145,22 @@ export const first = (sql: SqlClient.SqlClient, condition: Condition) =>
 
 export const all = (sql: SqlClient.SqlClient, condition: Condition) =>
   Effect.map(
-    many(sql`SELECT ${sql.literal(columns)}, d.next_at AS nextAt FROM ${sql.literal(fromWithDue)} WHERE ${condition}`),
+    many(
+      sql`SELECT ${sql.literal(columns)}, CASE WHEN ${sql.literal(Due.isPlace("d"))} THEN d.next_at END AS nextAt FROM ${sql.literal(fromWithDue)} WHERE ${condition}`
+    ),
     (rows) => rows.map(storedOf)
   )
+
+/** Every job that is not removed, for who looks through them without a client. */
+export const selectAll = `SELECT ${columns}, NULL AS nextAt FROM ${from} WHERE j.removed_at IS NULL ORDER BY j.number`
+
+const decode = Misfit.decoder(Row)
+
+/** What of a row of {@link selectAll} cannot be read; null for a job that can. */
+export const problemOf = (row: unknown): string | null => {
+  const decoded = decode(row)
+  return Either.isLeft(decoded) ? Misfit.text(decoded.left) : null
+}
 
 const encode = Schema.encode(Schema.parseJson(JobDefinition))
 

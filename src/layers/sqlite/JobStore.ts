@@ -1,5 +1,6 @@
 import { SqlError } from "@effect/sql"
 import { Clock, Effect, Layer, Schema } from "effect"
+import { Millis } from "../../services/operation/Instant.js"
 import { type JobId, JobNumber } from "../../services/schedule/Job.js"
 import { JobAmbiguous, JobNameTaken, JobNotFound } from "../../services/schedule/JobError.js"
 import * as JobFields from "../../services/schedule/JobFields.js"
@@ -19,11 +20,17 @@ import { codeOf } from "./SqliteFailure.js"
 const Inserted = Rows.first(Schema.Struct({ number: JobNumber }))
 const Named = Rows.first(Schema.Struct({ id: Schema.String }))
 const Ruled = Rows.first(Schema.Struct({ rule: Schema.Number }))
-const PutAside = Schema.Struct({ ...Due.Place.fields, rule: Schema.Number, pausedAt: Schema.NullOr(Schema.Number) })
-const putAsideRow = Rows.first(PutAside)
-const Summary = Rows.first(Schema.Struct({ scheduled: Schema.Number, next: Schema.NullOr(Schema.Number) }))
+const PutAside = Rows.first(
+  Schema.Struct({
+    nextAt: Schema.NullOr(Due.Place.fields.nextAt),
+    settled: Schema.NullOr(Due.Place.fields.settled),
+    rule: Schema.Number,
+    pausedAt: Schema.NullOr(Millis)
+  })
+)
+const Summary = Rows.first(Schema.Struct({ scheduled: Schema.Number, next: Schema.NullOr(Millis) }))
 const Zoned = Rows.all(
-  Schema.Struct({ job: JobNumber, nextAt: Schema.Number, settled: Schema.Number, rule: Schedule.Stored }),
+  Schema.Struct({ job: JobNumber, nextAt: Millis, settled: Millis, rule: Schedule.Stored }),
   "schedule"
 )
 /** Due before its job was paused. */
@@ -77,15 +84,26 @@ const make = Effect.gen(function* () {
       const row = yield* Ruled(sql`SELECT rule FROM schedule WHERE job = ${job}`)
       if (row === null) return null
       const schedule = yield* rules.load(row.rule)
-      const place = (yield* Due.find(sql, job, schedule)) ?? (yield* Due.again(schedule))
-      return { ...place, job, rule: row.rule }
+      const found = yield* Due.find(sql, job, schedule)
+      if (found !== null) return { ...found, job, rule: row.rule }
+      yield* sql`DELETE FROM due WHERE job = ${job}`
+      return { ...(yield* Due.again(schedule)), job, rule: row.rule }
     })
 
+  /** As {@link scheduled}, of a job that is paused. */
   const putAside = (job: JobNumber) =>
-    Effect.flatMap(Transaction, (sql) =>
-      putAsideRow(sql`SELECT p.job, p.next_at AS nextAt, p.settled, p.rule, j.paused_at AS pausedAt
+    Effect.gen(function* () {
+      const sql = yield* Transaction
+      const isPlace = sql.literal(Due.isPlace("p"))
+      const row = yield* PutAside(sql`SELECT CASE WHEN ${isPlace} THEN p.next_at END AS nextAt,
+        CASE WHEN ${isPlace} THEN p.settled END AS settled, p.rule, j.paused_at AS pausedAt
         FROM schedule_paused AS p JOIN jobs AS j ON j.number = p.job WHERE p.job = ${job}`)
-    )
+      if (row === null) return null
+      const { nextAt, pausedAt, rule, settled } = row
+      return nextAt === null || settled === null
+        ? { ...(yield* Due.again(yield* rules.load(rule))), job, rule, pausedAt }
+        : { nextAt, settled, job, rule, pausedAt }
+    })
 
   const writeDown = ({ job, rule }: { readonly job: JobNumber; readonly rule: number }, left: Lateness.Left) =>
     Effect.gen(function* () {
@@ -120,7 +138,7 @@ const make = Effect.gen(function* () {
    * What came while a job was paused nobody was to run, and it is written down as that. Its last instant stays due, and
    * is judged as late as it is (cron-delivery.md 1.7).
    */
-  const takenUp = (row: typeof PutAside.Type) =>
+  const takenUp = (row: Due.Place & { readonly rule: number; readonly pausedAt: number | null }) =>
     Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       const { job, nextAt, pausedAt, rule, settled } = row
@@ -290,7 +308,8 @@ const make = Effect.gen(function* () {
     ),
     summary: database.read("job.summary", (sql) =>
       Effect.map(
-        Summary(sql`SELECT (SELECT count(*) FROM schedule) AS scheduled, (SELECT min(next_at) FROM due) AS next`),
+        Summary(sql`SELECT (SELECT count(*) FROM schedule) AS scheduled,
+          (SELECT next_at FROM due WHERE ${sql.literal(Due.isPlace("due"))} ORDER BY next_at LIMIT 1) AS next`),
         (row) => row ?? { scheduled: 0, next: null }
       )
     ),

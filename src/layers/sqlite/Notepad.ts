@@ -2,12 +2,13 @@ import { Clock, Effect, Layer, Schema } from "effect"
 import { Notepad, NotepadFull } from "../../services/schedule/Notepad.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import * as Rows from "./Rows.js"
+import { Millis } from "../../services/operation/Instant.js"
 
 const longestKey = 128
 const mostValueBytes = 16 * 1024
 const mostJobBytes = 64 * 1024
 
-const many = Rows.all(Schema.Struct({ key: Schema.String, value: Schema.String, updatedAt: Schema.Number }), "notepad")
+const many = Rows.all(Schema.Struct({ key: Schema.String, value: Schema.String, updatedAt: Millis }), "notepad")
 
 const make = Effect.gen(function* () {
   const database = yield* Database

@@ -11,6 +11,7 @@ import { MediaFile } from "../../services/delivery/Media.js"
 import { Ids } from "../../services/operation/Ids.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import * as Rows from "./Rows.js"
+import { Millis } from "../../services/operation/Instant.js"
 
 const { address: _address, cause: _cause, ...fields } = DeliveryRow.fields
 
@@ -46,7 +47,7 @@ const many = Rows.all(Row, "deliveries")
 const Inserted = Rows.whole(Schema.Struct({ id: Schema.String }))
 const one = Rows.first(Row)
 const chats = Rows.all(
-  Schema.Struct({ platform: Schema.String, chatId: Schema.String, notBefore: Schema.NullOr(Schema.Number) }),
+  Schema.Struct({ platform: Schema.String, chatId: Schema.String, notBefore: Schema.NullOr(Millis) }),
   "deliveries"
 )
 

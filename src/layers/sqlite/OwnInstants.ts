@@ -7,8 +7,9 @@ import type { JobNumber } from "../../services/schedule/Job.js"
 import * as Schedule from "../../services/schedule/Schedule.js"
 import { Transaction } from "../../services/state/Database.js"
 import * as Rows from "./Rows.js"
+import { farthest, Millis } from "../../services/operation/Instant.js"
 
-const Block = Schema.Struct({ first: Schema.Number, last: Schema.Number })
+const Block = Schema.Struct({ first: Millis, last: Millis })
 type Block = typeof Block.Type
 /** In the order of time. */
 export type OwnInstants = ReadonlyArray<Block>
@@ -18,7 +19,7 @@ const blocks = Rows.all(Block, "occurrences")
 export const from = (job: JobNumber, instant: number) =>
   Effect.flatMap(Transaction, (sql) =>
     blocks(sql`SELECT at AS first,
-        CASE typeof(last_at) WHEN 'integer' THEN last_at ELSE at END AS last FROM occurrences
+        CASE WHEN typeof(last_at) = 'integer' AND last_at <= ${farthest} THEN last_at ELSE at END AS last FROM occurrences
       WHERE job = ${job} AND count > 0 AND at >= ${instant} ORDER BY at`)
   )
 

@@ -9,6 +9,7 @@ import {
 import { Database, Transaction } from "../../services/state/Database.js"
 import * as PairingCode from "./PairingCode.js"
 import * as Rows from "./Rows.js"
+import { Millis } from "../../services/operation/Instant.js"
 
 /** gateway.md 3.2 */
 const validMillis = 60 * 60_000
@@ -21,17 +22,17 @@ const Request = Schema.Struct({
   platform: Schema.String,
   userId: Schema.String,
   userName: Schema.NullOr(Schema.String),
-  requestedAt: Schema.Number,
-  expiresAt: Schema.Number
+  requestedAt: Millis,
+  expiresAt: Millis
 })
 const Secret = Schema.Struct({ ...Request.fields, salt: Schema.String, hash: Schema.String })
 const User = Schema.Struct({
   platform: Schema.String,
   userId: Schema.String,
   userName: Schema.NullOr(Schema.String),
-  approvedAt: Schema.Number
+  approvedAt: Millis
 })
-const Attempts = Schema.Struct({ failures: Schema.Number, lockedUntil: Schema.NullOr(Schema.Number) })
+const Attempts = Schema.Struct({ failures: Schema.Number, lockedUntil: Schema.NullOr(Millis) })
 
 const requests = Rows.all(Request, "pairing_requests")
 const request = Rows.first(Request)

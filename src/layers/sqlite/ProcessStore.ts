@@ -6,6 +6,7 @@ import { Database, Transaction } from "../../services/state/Database.js"
 import { Owner } from "../../services/state/Owner.js"
 import { isOwned } from "./OwnerLease.js"
 import * as Rows from "./Rows.js"
+import { Millis } from "../../services/operation/Instant.js"
 
 const Started = Schema.parseJson(Parcel.schema(ProcessSpec))
 const encode = Schema.encode(Started)
@@ -17,7 +18,7 @@ const Row = Schema.Struct({
   token: Schema.String,
   pid: Schema.NullOr(Schema.Number),
   born: Schema.NullOr(Schema.String),
-  startedAt: Schema.Number
+  startedAt: Millis
 })
 const many = Rows.all(Row, "processes")
 

@@ -13,6 +13,7 @@ import * as Due from "./Due.js"
 import * as OwnInstants from "./OwnInstants.js"
 import * as Rows from "./Rows.js"
 import type { ScheduleRules } from "./ScheduleRules.js"
+import { Millis } from "../../services/operation/Instant.js"
 
 /** The longest that a retry is put off; what waits longer was put off by a wrong clock. */
 const longestRetryMillis = 24 * 3_600_000
@@ -20,7 +21,7 @@ const longestRetryMillis = 24 * 3_600_000
 const Ahead = Rows.all(
   Schema.Struct({
     id: Schema.Number,
-    at: Schema.Number,
+    at: Millis,
     rule: Schema.NullOr(Schema.Number)
   }),
   "occurrences"
@@ -30,7 +31,7 @@ const GivenUp = Rows.all(
   Schema.Struct({
     id: Schema.Number,
     job: JobNumber,
-    at: Schema.Number,
+    at: Millis,
     timezone: Schema.NullOr(Schema.String)
   }),
   "occurrences"
@@ -59,7 +60,7 @@ export const step = (rules: ScheduleRules, timezone: string) =>
     for (const { at, id, rule } of yield* Ahead(sql`SELECT o.id, o.at,
         coalesce(o.rule, s.rule, p.rule) AS rule
       FROM occurrences AS o LEFT JOIN schedule AS s ON s.job = o.job LEFT JOIN schedule_paused AS p ON p.job = o.job
-      WHERE coalesce(o.last_at, o.at) > ${now} AND o.count > 0 AND o.attempts = 0 AND o.state IN ('missed', 'skipped')
+      WHERE coalesce(o.last_at, o.at) > ${now} AND o.at >= 0 AND o.count > 0 AND o.attempts = 0 AND o.state IN ('missed', 'skipped')
         AND coalesce(s.job, p.job) IS NOT NULL`)) {
       if (at > now) {
         yield* sql`DELETE FROM occurrences WHERE id = ${id}`

@@ -1,5 +1,6 @@
 import type { SqlConnection, SqlError, Statement } from "@effect/sql"
 import { Array, Effect, Either, type ParseResult, Predicate, Schema } from "effect"
+import { isMillis, Millis } from "../../services/operation/Instant.js"
 import * as Misfit from "../../services/operation/Misfit.js"
 
 /** SQLite has no booleans and the driver binds none: 0 or 1. */
@@ -10,6 +11,13 @@ export const Flag = Schema.transform(Schema.Literal(0, 1), Schema.Boolean, {
 })
 
 export const flag = (value: boolean): 0 | 1 => (value ? 1 : 0)
+
+/** A time that is only shown: what it belongs to is there without one that can be read, and says the first of all. */
+export const Shown = Schema.transform(Schema.Unknown, Millis, {
+  strict: true,
+  decode: (at) => (isMillis(at) ? at : 0),
+  encode: (at): unknown => at
+})
 
 type Query = Effect.Effect<ReadonlyArray<SqlConnection.Row>, SqlError.SqlError>
 type Failure = SqlError.SqlError | ParseResult.ParseError

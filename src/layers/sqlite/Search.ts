@@ -169,7 +169,7 @@ const make = Effect.gen(function* () {
       let below = newest + 1
       while (below > above + 1 && !into.isFull()) {
         const from = Math.max(above, below - 1 - scanRows)
-        const rows = yield* database.read("search.scan", (sql) => {
+        const { count, last, messages } = yield* database.read("search.scan", (sql) => {
           const { text, values } = visible
           const hinted = likely === null ? "1" : likely.map(() => likeText).join(" OR ")
           const found = sql.unsafe(
@@ -183,17 +183,23 @@ const make = Effect.gen(function* () {
               likely === null ? scanRows : options.limit * 8
             ]
           )
-          return Effect.flatMap(found.values, messagesOf)
+          return Effect.flatMap(found.values, (rows) =>
+            Effect.map(messagesOf(rows), (messages) => ({
+              messages,
+              count: rows.length,
+              last: numberOf(rows.at(-1)?.[0])
+            }))
+          )
         })
-        for (const message of rows) {
+        for (const message of messages) {
           const text = textOf(message)
           const answers = within
             ? SearchQuery.matchesWithin(query, text)
             : SearchQuery.matches(query, SearchText.words(text))
           if (answers) into.add(hitOf(message, SearchText.snippet(text, marked, within) ?? SearchText.beginning(text)))
         }
-        const cut = likely !== null && rows.length === options.limit * 8
-        below = cut ? (rows.at(-1)?.id ?? from + 1) : from + 1
+        const cut = likely !== null && count === options.limit * 8
+        below = cut ? (last ?? from + 1) : from + 1
         if (below > above + 1) yield* EventLoop.turn
       }
     })

@@ -46,11 +46,17 @@ export const make = Effect.gen(function* () {
   /** Slices since the last merge: each is a piece of the index. */
   let pieces = 0
 
-  const markOf = (message: { readonly at: number; readonly sessionId: string } | undefined): string =>
-    message === undefined ? "" : `${message.at} ${message.sessionId}`
+  const markOf = (sessionId: unknown, at: unknown): string => `${String(at)} ${String(sessionId)}`
 
+  /** `to` is the last row, whether it can be read or not: else the index would stay before one that cannot. */
   const after = (id: number, limit: number) =>
-    database.read("search.feed", (sql) => Effect.flatMap(sql.unsafe(feedRows, [id, limit]).values, messagesOf))
+    database.read("search.feed", (sql) =>
+      Effect.flatMap(sql.unsafe(feedRows, [id, limit]).values, (rows) => {
+        const last = rows.at(-1)
+        const to = last === undefined ? null : { id: Number(last[0]), mark: markOf(last[1], last[2]) }
+        return Effect.map(messagesOf(rows), (messages) => ({ messages, to }))
+      })
+    )
 
   /** Was it made from other messages, as after a backup was put back? Then ids mean something else. */
   const isForeign = ({ id, mark }: Watermark) =>
@@ -62,9 +68,9 @@ export const make = Effect.gen(function* () {
               sql`SELECT coalesce(max(seq), 0) AS count FROM sqlite_sequence WHERE name = 'messages'`
             )
             if (last < id) return true
-            const [row] = yield* sql<{ readonly at: number; readonly sessionId: string }>`SELECT at,
+            const [row] = yield* sql<{ readonly at: unknown; readonly sessionId: unknown }>`SELECT at,
               session_id AS sessionId FROM messages WHERE id = ${id}`
-            return row !== undefined && markOf(row) !== mark
+            return row !== undefined && markOf(row.sessionId, row.at) !== mark
           })
         )
 
@@ -113,11 +119,9 @@ export const make = Effect.gen(function* () {
     let size = firstSlice
     for (;;) {
       const began = yield* Clock.currentTimeNanos
-      const rows = yield* after(watermark.id, size)
-      const last = rows.at(-1)
-      if (last === undefined) break
-      const to = { id: last.id, mark: markOf(last) }
-      const words = rows.filter((row) => !row.hidden && row.role !== "summary").map(indexed)
+      const { messages, to } = yield* after(watermark.id, size)
+      if (to === null) break
+      const words = messages.filter((row) => !row.hidden && row.role !== "summary").map(indexed)
       const took = Number((yield* Clock.currentTimeNanos) - began) / 1e6
       yield* EventLoop.turn
       yield* index.add(words, to)

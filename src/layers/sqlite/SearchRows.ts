@@ -1,6 +1,8 @@
 /** Messages as they are searched (state-agent.md 2.6). */
-import { Effect, Schema } from "effect"
+import { Effect, Either, Schema } from "effect"
+import * as Misfit from "../../services/operation/Misfit.js"
 import * as Rows from "./Rows.js"
+import { isMillis, Millis } from "../../services/operation/Instant.js"
 
 /** Characters of a message that are searched; results of tools can be whole files. */
 const mostCharacters = 65_536
@@ -9,7 +11,7 @@ export const mostOfResult = 8_192
 const Message = Schema.Struct({
   id: Schema.Number,
   sessionId: Schema.String,
-  at: Schema.Number,
+  at: Millis,
   role: Schema.Literal("user", "assistant", "tool", "summary"),
   text: Schema.String,
   tool: Schema.NullOr(Schema.String),
@@ -20,7 +22,7 @@ const Message = Schema.Struct({
 })
 export type Message = typeof Message.Type
 
-const decodeMessages = Schema.decodeUnknown(Schema.Array(Message))
+const decode = Misfit.decoder(Message)
 
 /** The columns of a row in their order. */
 type MessageRow = readonly [
@@ -63,7 +65,7 @@ const isTextOrNull = (value: unknown): boolean => value === null || typeof value
 const isRow = (row: ReadonlyArray<unknown>): row is MessageRow =>
   typeof row[0] === "number" &&
   isText(row[1]) &&
-  typeof row[2] === "number" &&
+  isMillis(row[2]) &&
   roles.has(row[3]) &&
   isText(row[4]) &&
   isTextOrNull(row[5]) &&
@@ -85,11 +87,28 @@ const messageOf = ([id, sessionId, at, role, text, tool, calls, title, source, h
   hidden: hidden === 1
 })
 
-/** The values of rows that begin with {@link columns} as messages; one that does not fit is told by the decoder. */
-export const messagesOf = (rows: ReadonlyArray<ReadonlyArray<unknown>>) =>
+const told = (row: ReadonlyArray<unknown>) => {
+  const decoded = decode(Object.fromEntries(names.map((name, at) => [name, row[at]])))
+  return Effect.logWarning("a stored message cannot be read and is left out of what is searched").pipe(
+    Effect.annotateLogs({ row: row[0], problem: Either.isLeft(decoded) ? Misfit.text(decoded.left) : "" })
+  )
+}
+
+/**
+ * The values of rows that begin with {@link columns} as messages. One that does not fit is left out and told, so these may
+ * be fewer than the rows.
+ */
+export const messagesOf = (rows: ReadonlyArray<ReadonlyArray<unknown>>): Effect.Effect<ReadonlyArray<Message>> =>
   rows.every(isRow)
     ? Effect.succeed(rows.map(messageOf))
-    : decodeMessages(rows.map((row) => Object.fromEntries(names.map((name, at) => [name, row[at]]))))
+    : Effect.as(
+        Effect.forEach(
+          rows.filter((row) => !isRow(row)),
+          told,
+          { discard: true }
+        ),
+        rows.filter(isRow).map(messageOf)
+      )
 
 /** Everything of a message that can be found. */
 export const textOf = ({ calls, text, tool }: Message): string =>

@@ -16,7 +16,7 @@ const Stored = Rows.whole(
   Schema.Struct({
     id: Schema.Number,
     position: Schema.NullOr(Schema.Number),
-    at: Schema.Number,
+    at: Rows.Shown,
     live: Rows.Flag,
     role: Schema.Literal("user", "assistant", "tool", "summary"),
     text: Schema.String,

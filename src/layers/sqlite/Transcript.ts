@@ -24,7 +24,7 @@ const encodeCalls = Schema.encode(Calls)
 const common = {
   id: Schema.Number,
   position: Schema.Number,
-  at: Schema.Number,
+  at: Rows.Shown,
   turnId: Schema.NullOr(Schema.String),
   text: Schema.String
 }

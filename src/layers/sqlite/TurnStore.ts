@@ -9,6 +9,7 @@ import { Owner } from "../../services/state/Owner.js"
 import { isOwned } from "./OwnerLease.js"
 import * as Rows from "./Rows.js"
 import { codeOf, detailOf } from "./SqliteFailure.js"
+import { Millis } from "../../services/operation/Instant.js"
 
 const Json = Schema.parseJson()
 const decodeTurn = Misfit.decoder(Turn.Turn)
@@ -27,8 +28,8 @@ const Row = Schema.Struct({
   inboxId: Schema.NullOr(Schema.String),
   state: Schema.Literal("running", "answering", "ended"),
   outcome: Schema.NullOr(Schema.Literal("answered", "interrupted", "failed", "suspended", "unknown")),
-  startedAt: Schema.Number,
-  endedAt: Schema.NullOr(Schema.Number),
+  startedAt: Millis,
+  endedAt: Schema.NullOr(Millis),
   strikes: Schema.Number
 })
 

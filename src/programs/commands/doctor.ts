@@ -90,6 +90,7 @@ const remedies: { readonly [part in Fault["part"]]: string } = {
   pages: "stop the gateway and run `hermes doctor --fix`: it saves what can be read and keeps the damaged files",
   schema: "stop the gateway and run `hermes doctor --fix`",
   references: "stop the gateway and run `hermes doctor --fix`",
+  rows: "stop the gateway and run `hermes doctor --fix`: it takes away what is no time or number; anything else comes back with `hermes restore` only",
   index: "no message is lost; `hermes doctor --fix` makes it anew"
 }
 
@@ -184,18 +185,21 @@ const examine = Effect.gen(function* () {
   const owner = yield* Effect.either(running)
   const gatewayRuns = owner._tag === "Right" && owner.right !== null
   const stored = yield* exists("state.db")
+  const place = yield* Checkup.writable(home)
   return [
-    fine("home", home),
+    place,
     yield* HomeCheckup.thisNode,
     yield* HomeCheckup.place(home),
     yield* Checkup.permissions(home),
     ...(yield* HomeCheckup.secrets(home)),
     ...(yield* configured(home, gatewayRuns ? owner.right : null)),
-    ...(stored
+    ...(stored && place.ok
       ? yield* database(path.join(home, "state.db"), path.join(home, "search.db"), gatewayRuns)
-      : [fine("database", "none yet")]),
+      : stored
+        ? []
+        : [fine("database", "none yet")]),
     ...(owner._tag === "Right" ? yield* gatewayChecks(owner.right) : []),
-    ...(gatewayRuns ? [] : yield* held),
+    ...(gatewayRuns || !place.ok ? [] : yield* held),
     yield* Checkup.room(home)
   ]
 })
@@ -205,11 +209,12 @@ const fix = (checks: ReadonlyArray<Checkup.Check>) =>
   Effect.gen(function* () {
     const { home } = yield* Invocation
     const file = yield* databaseFile
+    if (!(yield* Checkup.writable(home)).ok) return []
     const found = new Set(checks.filter((check) => !check.ok).map((check) => check.name))
     const has = (...parts: ReadonlyArray<Fault["part"]>) => parts.some((part) => found.has(`database ${part}`))
     const shut = found.has("permissions") ? yield* Checkup.shut(home) : []
     const damaged = has("log", "pages")
-    const needed = damaged || has("schema", "references", "index") || found.has("database log size")
+    const needed = damaged || has("schema", "references", "rows", "index") || found.has("database log size")
     // A home without a database, or with a newer program's, has nothing that is ours to mend.
     if (!checks.some((check) => check.name === "database log size")) return shut
     const worker = yield* Care

@@ -4,6 +4,7 @@ import type { CurrentTurn } from "../../fibers/Turn.js"
 import type { NothingToAnswer } from "../approval/Approval.js"
 import type { Step } from "../state/Database.js"
 import type { StateError } from "../state/StateError.js"
+import { Millis } from "../operation/Instant.js"
 
 export const ClarificationState = Schema.Literal("open", "answered", "expired", "cancelled")
 export type ClarificationState = typeof ClarificationState.Type
@@ -18,8 +19,8 @@ export class ClarificationRow extends Schema.Class<ClarificationRow>("hermes/age
   /** May several of them be named? */
   several: Schema.Boolean,
   state: ClarificationState,
-  askedAt: Schema.Number,
-  expiresAt: Schema.Number,
+  askedAt: Millis,
+  expiresAt: Millis,
   answer: Schema.NullOr(Schema.String),
   by: Schema.NullOr(Schema.String)
 }) {}

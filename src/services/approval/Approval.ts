@@ -1,6 +1,7 @@
 import { Context, type Effect, Schema } from "effect"
 import type { CurrentTurn } from "../../fibers/Turn.js"
 import type { StateError } from "../state/StateError.js"
+import { Millis } from "../operation/Instant.js"
 
 export const ApprovalState = Schema.Literal("open", "approved", "denied", "expired", "cancelled")
 export type ApprovalState = typeof ApprovalState.Type
@@ -16,9 +17,9 @@ export class ApprovalRow extends Schema.Class<ApprovalRow>("hermes/approval/Appr
   subject: Schema.String,
   reasons: Schema.Array(Schema.String),
   state: ApprovalState,
-  askedAt: Schema.Number,
-  expiresAt: Schema.Number,
-  answeredAt: Schema.NullOr(Schema.Number),
+  askedAt: Millis,
+  expiresAt: Millis,
+  answeredAt: Schema.NullOr(Millis),
   answer: Schema.NullOr(Schema.String),
   by: Schema.NullOr(Schema.String)
 }) {}

@@ -3,6 +3,7 @@ import { Address } from "../../fibers/DeliveryOrigin.js"
 import type { Step } from "../state/Database.js"
 import type { StateError } from "../state/StateError.js"
 import { MediaFile } from "./Media.js"
+import { Millis } from "../operation/Instant.js"
 
 /** pending waits; sending may have left; sent has a proof; unknown is in doubt and is never sent again itself: a reply to a person has a copy (decision 22). */
 export const DeliveryState = Schema.Literal("pending", "sending", "sent", "failed", "unknown", "suppressed")
@@ -42,9 +43,9 @@ export class DeliveryRow extends Schema.Class<DeliveryRow>("hermes/delivery/Deli
   turnId: Schema.NullOr(Schema.String),
   sessionKey: Schema.NullOr(Schema.String),
   isCron: Schema.Boolean,
-  createdAt: Schema.Number,
-  settledAt: Schema.NullOr(Schema.Number),
-  notBefore: Schema.NullOr(Schema.Number)
+  createdAt: Millis,
+  settledAt: Schema.NullOr(Millis),
+  notBefore: Schema.NullOr(Millis)
 }) {}
 
 export interface NewDelivery {

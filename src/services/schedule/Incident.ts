@@ -2,6 +2,7 @@ import { Context, type Effect, Schema } from "effect"
 import type { Step } from "../state/Database.js"
 import type { StateError } from "../state/StateError.js"
 import { JobId, type JobNumber } from "./Job.js"
+import { Millis } from "../operation/Instant.js"
 
 /** `detected`: nobody was told yet; `alerted`: a notice left; `resolved`: the job ran well again; `closed`: its owner knows, and wants no more notices of it. */
 export const IncidentState = Schema.Literal("detected", "alerted", "resolved", "closed")
@@ -17,10 +18,10 @@ export class Incident extends Schema.Class<Incident>("hermes/schedule/Incident")
   error: Schema.String,
   state: IncidentState,
   count: Schema.Int,
-  firstAt: Schema.Number,
-  lastAt: Schema.Number,
-  alertedAt: Schema.NullOr(Schema.Number),
-  closedAt: Schema.NullOr(Schema.Number)
+  firstAt: Millis,
+  lastAt: Millis,
+  alertedAt: Schema.NullOr(Millis),
+  closedAt: Schema.NullOr(Millis)
 }) {}
 
 /** What of an error makes it the same again: its first 200 characters, without numbers and ids that change. */

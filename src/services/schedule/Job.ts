@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { ReasoningEffort } from "../agent/ModelRoute.js"
+import { Millis } from "../operation/Instant.js"
 
 /** Twelve hexadecimal digits, so that an id is one safe part of a path and of a session's id. */
 export const JobId = Schema.String.pipe(Schema.pattern(/^[0-9a-f]{12}$/), Schema.brand("hermes/JobId"))
@@ -10,7 +11,7 @@ export const JobNumber = Schema.Int.pipe(Schema.positive(), Schema.brand("hermes
 export type JobNumber = typeof JobNumber.Type
 
 const text = Schema.NullOr(Schema.String)
-const instant = Schema.NullOr(Schema.Number)
+const instant = Schema.NullOr(Millis)
 
 /** Where a job was made: what `origin` in its targets means. It says where results go and is never a live sender. */
 export class JobOrigin extends Schema.Class<JobOrigin>("hermes/schedule/JobOrigin")({
@@ -104,8 +105,8 @@ export const Job = Schema.Struct({
   /** Why it is in `error` or `paused`. */
   stateReason: text,
   pausedAt: instant,
-  createdAt: Schema.Number,
-  updatedAt: Schema.Number,
+  createdAt: Millis,
+  updatedAt: Millis,
   nextRunAt: instant,
   /** When the last run ended. */
   lastRunAt: instant,

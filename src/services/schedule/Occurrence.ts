@@ -1,6 +1,7 @@
 import { Context, type Effect, Schema } from "effect"
 import type { StateError } from "../state/StateError.js"
 import { JobId, RunStatus } from "./Job.js"
+import { Millis } from "../operation/Instant.js"
 
 /** The number of an occurrence; never used twice. */
 export const OccurrenceId = Schema.Int.pipe(Schema.positive(), Schema.brand("hermes/OccurrenceId"))
@@ -20,18 +21,18 @@ export type OccurrenceKind = typeof OccurrenceKind.Type
 export class Occurrence extends Schema.Class<Occurrence>("hermes/schedule/Occurrence")({
   id: OccurrenceId,
   jobId: JobId,
-  scheduledAt: Schema.Number,
+  scheduledAt: Millis,
   /** The last of a range; the same as `scheduledAt` for one. */
-  lastAt: Schema.Number,
+  lastAt: Millis,
   /** 0 for what the schedule did not ask for. */
   count: Schema.Int,
   kind: OccurrenceKind,
   status: RunStatus,
   /** Times that it was claimed: a second death before its start makes it missed. */
   attempts: Schema.Int,
-  claimedAt: Schema.NullOr(Schema.Number),
-  startedAt: Schema.NullOr(Schema.Number),
-  finishedAt: Schema.NullOr(Schema.Number),
+  claimedAt: Schema.NullOr(Millis),
+  startedAt: Schema.NullOr(Millis),
+  finishedAt: Schema.NullOr(Millis),
   /** Why it is what it is, for people. */
   reason: Schema.NullOr(Schema.String),
   /** Said to this run only. */

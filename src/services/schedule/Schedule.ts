@@ -3,6 +3,7 @@
  * survives a row; what is due next is a pure function of it (decisions 11–13). Instants are epoch milliseconds.
  */
 import { Schema } from "effect"
+import { farthest } from "../operation/Instant.js"
 import * as CronExpression from "./CronExpression.js"
 import * as TimeZone from "./TimeZone.js"
 import * as ZonedTimes from "./ZonedTimes.js"
@@ -13,7 +14,7 @@ const zoned = {
   /** The job has a zone of its own; without, it follows the configured one: {@link rezone}. */
   ownZone: Schema.Boolean
 }
-const Millis = Schema.Int
+const Millis = Schema.Int.pipe(Schema.between(-farthest, farthest))
 const Positive = Schema.Int.pipe(Schema.positive())
 
 export const Once = Schema.Struct({ kind: Schema.Literal("once"), at: Millis, ...zoned })
@@ -81,6 +82,9 @@ const onExpression = (text: string): ZonedTimes.WallTimes | null => {
 const wallTimes = (schedule: typeof Cron.Type | typeof Days.Type): ZonedTimes.WallTimes | null =>
   schedule.kind === "cron" ? onExpression(schedule.expression) : everyDays(schedule)
 
+/** No schedule goes on beyond what a Date can be. */
+const instant = (millis: number): number | null => (Math.abs(millis) <= farthest ? millis : null)
+
 /**
  * The first occurrence strictly after an instant; null when there is none any more. The same schedule has the same
  * occurrences whatever it is asked: it never goes back, and never skips one.
@@ -91,13 +95,13 @@ export const next = (schedule: Schedule, after: number): number | null => {
       return schedule.at > after ? schedule.at : null
     case "interval": {
       const length = schedule.seconds * 1_000
-      return after + length - modulo(after - schedule.anchor, length)
+      return instant(after + length - modulo(after - schedule.anchor, length))
     }
     default: {
       const times = wallTimes(schedule)
       const found =
         times === null ? null : ZonedTimes.next(times, TimeZone.of(schedule.timezone), Math.floor(after / 1_000) + 1)
-      return found === null ? null : found * 1_000
+      return found === null ? null : instant(found * 1_000)
     }
   }
 }

@@ -28,6 +28,13 @@ const blockSeconds = 134_217_728
 const probeSeconds = 3 * 86_400
 const mostBlocks = 64
 
+/**
+ * The years 100 and 9999, in seconds: outside of them Intl and Date write years in other ways, and beyond ±8.64e12 there is
+ * no date at all. Zones keep the offset there that they have at these.
+ */
+const earliest = -59_011_459_200
+const latest = 253_370_764_800
+
 const offsets = (name: string): ((seconds: number) => number) => {
   const format = new Intl.DateTimeFormat("en-US", {
     timeZone: name,
@@ -39,7 +46,8 @@ const offsets = (name: string): ((seconds: number) => number) => {
     minute: "numeric",
     second: "numeric"
   })
-  return (seconds) => {
+  return (asked) => {
+    const seconds = Math.min(latest, Math.max(earliest, asked))
     const [month = 0, day = 0, year = 0, hour = 0, minute = 0, second = 0] =
       format
         .format(seconds * 1_000)

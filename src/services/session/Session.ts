@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { Millis } from "../operation/Instant.js"
 
 export const SessionId = Schema.NonEmptyString.pipe(
   Schema.filter((id) => !/\.\.|[\\/]|^[A-Za-z]:/.test(id) || "a session id has no path in it"),
@@ -33,13 +34,13 @@ export class Session extends Schema.Class<Session>("hermes/session/Session")({
   systemPrompt: text,
   /** Tool names pinned with the prompt; null until the first turn. */
   toolNames: Schema.NullOr(Schema.Array(Schema.String)),
-  startedAt: Schema.Number,
-  lastActivityAt: Schema.Number,
-  endedAt: Schema.NullOr(Schema.Number),
+  startedAt: Millis,
+  lastActivityAt: Millis,
+  endedAt: Schema.NullOr(Millis),
   endReason: text,
   /** Active in three unclean restarts in a row: no turn runs here until the person starts a new session (decision 25). */
   suspended: Schema.Boolean,
-  messageCount: Schema.Number,
+  messageCount: Schema.Int,
   /** Out of the lists, and as it was otherwise. */
   archived: Schema.Boolean,
   /** On top of the lists, and never pruned. */

@@ -16,7 +16,7 @@ export class CareFailed extends Schema.TaggedError<CareFailed>()("CareFailed", {
 
 /** Something that is wrong with a database, and whether `hermes doctor --fix` puts it right. */
 export const Fault = Schema.Struct({
-  part: Schema.Literal("log", "pages", "schema", "references", "index"),
+  part: Schema.Literal("log", "pages", "schema", "references", "rows", "index"),
   detail: Schema.String
 })
 export type Fault = typeof Fault.Type

@@ -7,6 +7,7 @@ import path from "node:path"
 import * as SqliteDatabase from "../../../src/layers/sqlite/Database.js"
 import * as FireClaimsLayer from "../../../src/layers/sqlite/FireClaims.js"
 import { type ClaimLost, type FireClaim, FireClaims } from "../../../src/services/schedule/FireClaim.js"
+import { farthest } from "../../../src/services/operation/Instant.js"
 import type { JobError } from "../../../src/services/schedule/JobError.js"
 import { Jobs } from "../../../src/services/schedule/Jobs.js"
 import { JobStore } from "../../../src/services/schedule/JobStore.js"
@@ -78,6 +79,24 @@ const under = <A, E>(
 const zones = ["Europe/Berlin", "Europe/Paris"]
 const isStateError = Schema.is(StateError)
 const schedules = ["*/7 * * * *", "0 9 * * *", "every 13m", "2h", "every 2d at 09:00"]
+
+/** What no clock shows, as SQL: beyond what a Date can be, and no number. */
+const nonsense = [
+  "9e15",
+  "-9e15",
+  "8640000000000001",
+  "9223372036854775807",
+  "-9223372036854775807",
+  "1e300",
+  "-1e300",
+  "8640000000000000",
+  "-8640000000000000",
+  "0",
+  "-5",
+  "1.5",
+  "'soon'",
+  "x'00ff'"
+]
 
 type Befalls =
   | { readonly what: "create" | "claim" | "end" | "right"; readonly schedule: string }
@@ -252,6 +271,74 @@ describe("when jobs are due", () => {
         expect((yield* service.find("daily")).job.nextRunAt).toBe(daily.job.nextRunAt)
         expect((yield* service.find("once")).job.nextRunAt).toBe(once.job.nextRunAt)
         at.now = once.job.nextRunAt ?? 0
+        expect((yield* claims.claimDue()).claimed).toHaveLength(1)
+      })
+    )
+  )
+
+  it.effect.prop(
+    "whatever somebody writes for a place, its job is listed and found, and each change, claim and start puts it right",
+    [
+      fc.constantFrom(...nonsense),
+      fc.constantFrom("next_at", "settled"),
+      fc.constantFrom(...schedules),
+      fc.constantFrom(...(["edit", "pause", "resume", "remove", "claim", "start", "right", "rezone"] as const))
+    ],
+    ([value, column, schedule, act]) =>
+      under((at, claims) =>
+        Effect.gen(function* () {
+          const service = yield* Jobs
+          const store = yield* JobStore
+          const { id } = (yield* service.create({ name: "spoilt", prompt: "x", schedule }, nobody)).job
+          yield* service.create({ name: "other", prompt: "x", schedule: "every 1h" }, nobody)
+          if (act === "resume") yield* service.pause(id)
+          yield* write(`UPDATE ${act === "resume" ? "schedule_paused" : "due"} SET ${column} = ${value}
+            WHERE job = (SELECT number FROM jobs WHERE name = 'spoilt')`)
+          const nextOf = Effect.map(service.find(id), ({ job }) => job.nextRunAt)
+          const isFine = (next: number | null) => next === null || Math.abs(next) <= farthest
+          expect(yield* nextOf).toSatisfy(isFine)
+          expect((yield* service.list({ all: true })).map(({ job }) => job.nextRunAt)).toSatisfy(
+            (all: ReadonlyArray<number | null>) => all.length === 2 && all.every(isFine)
+          )
+          expect((yield* store.summary).next).toSatisfy(isFine)
+          at.now += minute
+          if (act === "edit") yield* service.edit(id, { schedule: "every 2h" })
+          else if (act === "claim") yield* claims.claimDue()
+          else if (act === "start") yield* claims.recover
+          else if (act === "right") yield* store.rightClock("UTC")
+          else if (act === "rezone") yield* store.rezone("Asia/Tokyo")
+          else yield* service[act](id)
+          const places = yield* rows(
+            "SELECT next_at, settled FROM due WHERE job NOT IN (SELECT number FROM jobs WHERE name = 'other')"
+          )
+          if (act === "pause" || act === "remove") {
+            expect(places).toEqual([])
+            return
+          }
+          if (act === "edit" || act === "resume" || act === "start")
+            expect(places).toEqual([{ next_at: yield* nextOf, settled: expect.toSatisfy(isFine) }])
+          expect(yield* nextOf).toSatisfy(isFine)
+          at.now += 3 * 24 * 60 * minute
+          yield* claims.claimDue()
+          yield* claims.claimDue()
+        })
+      ),
+    { fastCheck: { numRuns: scaled(1_000, 40) } }
+  )
+
+  it.live("a run that is open and cannot be read is over at the next start: its job is not kept from running", () =>
+    under((at, claims) =>
+      Effect.gen(function* () {
+        const service = yield* Jobs
+        const { nextRunAt } = (yield* service.create({ name: "kept", prompt: "x", schedule: "every 1h" }, nobody)).job
+        for (const place of ["9e15", "'soon'"])
+          yield* write(`INSERT INTO occurrences (job, at, count, kind, state, attempts, claimed_at)
+            VALUES ((SELECT number FROM jobs), ${place}, 1, 'on_time', 'claimed', 1, 1)`)
+        yield* claims.recover
+        expect(yield* rows("SELECT state, finished_at FROM occurrences")).toEqual(
+          ["unknown", "unknown"].map((state) => ({ state, finished_at: start }))
+        )
+        at.now = nextRunAt ?? 0
         expect((yield* claims.claimDue()).claimed).toHaveLength(1)
       })
     )

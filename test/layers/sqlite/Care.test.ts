@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import Sqlite from "better-sqlite3"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import {
   copyFileSync,
   existsSync,
@@ -20,6 +20,7 @@ import * as Placing from "../../../src/layers/sqlite/care/Placing.js"
 import * as SqliteDatabase from "../../../src/layers/sqlite/Database.js"
 import * as SearchIndex from "../../../src/layers/sqlite/SearchIndex.js"
 import * as Repair from "../../../src/layers/sqlite/repair/Repair.js"
+import { JobDefinition } from "../../../src/services/schedule/Job.js"
 import { Database } from "../../../src/services/state/Database.js"
 import * as populated from "./populated.js"
 import { start } from "./processes.js"
@@ -38,6 +39,31 @@ const sqlite = <A>(file: string, use: (db: Sqlite.Database) => A): A => {
   } finally {
     db.close()
   }
+}
+
+const defined: JobDefinition = {
+  name: "spoilt",
+  prompt: "x",
+  skills: [],
+  model: null,
+  provider: null,
+  baseUrl: null,
+  modelSnapshot: null,
+  reasoningEffort: null,
+  script: null,
+  noAgent: false,
+  monitor: null,
+  contextFrom: [],
+  schedule: "every 1h",
+  timezone: null,
+  times: null,
+  deliver: "local",
+  failureDeliver: null,
+  origin: null,
+  createdBy: null,
+  attachToSession: null,
+  enabledToolsets: null,
+  workdir: null
 }
 
 describe("an examination", () => {
@@ -88,6 +114,59 @@ describe("an examination", () => {
       for (const key of before.keys()) if (key.startsWith("messages ")) assert.isTrue(after.has(key), key)
       assert.include(after.get(`sessions ${populated.sessionId(2)}`) ?? "", "recovered")
     })
+  )
+
+  it.scoped(
+    "names the rows that hold no time or number and the jobs that cannot be read, and mending puts it right",
+    () =>
+      Effect.gen(function* () {
+        const { file } = yield* home
+        yield* populated.make(file, 2, 2)
+        const definition = JSON.stringify(yield* Schema.encode(JobDefinition)(defined))
+        sqlite(file, (db) => {
+          const insert = db.prepare(
+            "INSERT INTO jobs (id, name, definition, state, created_at, updated_at) VALUES (?, ?, ?, 'scheduled', 1, 1)"
+          )
+          const number = insert.run("aaaaaaaaaaaa", "spoilt", definition).lastInsertRowid
+          db.prepare("INSERT INTO due (next_at, settled, job) VALUES (1, 0, ?)").run(number)
+          db.prepare(
+            "INSERT INTO occurrences (job, at, count, kind, state, attempts, finished_at) VALUES (?, 1, 1, 'on_time', 'ok', 1, 1)"
+          ).run(number)
+        })
+        const whole = (yield* examine(file)).faults
+        assert.deepStrictEqual(whole, [])
+        const spoilt = {
+          jobs: ["last_run_at", "created_at", "updated_at", "paused_at", "completed", "failure_streak"],
+          occurrences: ["last_at", "claimed_at", "started_at", "finished_at", "attempts"],
+          sessions: ["started_at", "last_activity_at", "ended_at", "message_count"],
+          due: ["next_at", "settled"]
+        }
+        // The place a job has lost is made at a start.
+        const again = "INSERT OR IGNORE INTO due SELECT 1, 0, number FROM jobs"
+        for (const value of ["9.1e15", "-9223372036854775807", "'soon'"]) {
+          sqlite(file, (db) => {
+            db.exec(again)
+            for (const [table, columns] of Object.entries(spoilt))
+              db.exec(`UPDATE OR REPLACE ${table} SET ${columns.map((column) => `${column} = ${value}`).join()}`)
+          })
+          const { faults, jobs } = yield* examine(file)
+          assert.lengthOf(jobs, 1)
+          assert.isTrue(faults.every(({ part }) => part === "rows"))
+          const said = faults.map(({ detail }) => detail)
+          assert.include(said[0], "job aaaaaaaaaaaa cannot be read")
+          assert.include(said[1], "job aaaaaaaaaaaa is due")
+          for (const table of ["occurrences", "sessions"] as const)
+            for (const column of spoilt[table])
+              assert.isTrue(
+                said.some((line) => line.startsWith(`${column} is no `) && line.includes(` in ${table} `)),
+                `${table}.${column} = ${value}`
+              )
+          assert.include((yield* mend(file)).join(), "no time or number")
+          assert.deepStrictEqual((yield* examine(file)).faults, [], value)
+        }
+        sqlite(file, (db) => db.exec("UPDATE jobs SET definition = '{'"))
+        assert.include((yield* examine(file)).faults[0]?.detail ?? "", "job aaaaaaaaaaaa cannot be read: definition")
+      })
   )
 
   it.scoped("finds a damaged search index, which mending takes away", () =>

@@ -323,4 +323,22 @@ describe("search", () => {
       expect(readFileSync(`${directory}/search.db`).length).toBeGreaterThan(0)
     })
   )
+
+  it.scopedLive("messages that cannot be read are left out, and hold up neither what is found nor the index", () =>
+    Effect.gen(function* () {
+      const { id } = yield* fresh()
+      // More than the first slice, so that one slice has nothing else; and the newest, so that it is looked through.
+      yield* append(id, [user("tea first"), ...words(30), user("tea last"), user("tea never")])
+      yield* write(
+        Effect.flatMap(
+          Transaction,
+          (sql) => sql`UPDATE messages SET at = 'soon' WHERE text <> 'tea first' AND text <> 'tea last'`
+        )
+      )
+      expect(yield* found("tea")).toHaveLength(2)
+      yield* caughtUp
+      expect(yield* state).toBe("current")
+      expect(yield* found("tea")).toHaveLength(2)
+    }).pipe(Effect.provide(inMemory))
+  )
 })

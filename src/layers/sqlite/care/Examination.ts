@@ -3,23 +3,29 @@ import Sqlite from "better-sqlite3"
 import { Effect } from "effect"
 import * as fs from "node:fs"
 import type { CareFailed, Examination, Fault } from "../../../services/state/Care.js"
+import { farthest } from "../../../services/operation/Instant.js"
 import * as Migrations from "../Migrations.js"
-import { detailOf } from "../SqliteFailure.js"
+import { codeOf, detailOf } from "../SqliteFailure.js"
 import * as WriteAheadLog from "../WriteAheadLog.js"
 import * as Blank from "./Blank.js"
 import { doing, using } from "./Connection.js"
 import * as Placing from "./Placing.js"
 import * as SchemaParts from "./Schema.js"
 import * as SearchIndex from "./SearchIndex.js"
+import * as Spoilt from "./Spoilt.js"
 
 /** Lines of one kind at most: whoever has more needs a repair, not a list. */
 const most = 20
+
+/** The file cannot be opened or written: nothing about it is known, and no repair helps. */
+const isShut = (error: unknown): boolean => /^SQLITE_(CANTOPEN|READONLY|PERM|AUTH)/.test(codeOf(error) ?? "")
 
 /** A fault instead of a failure: what cannot be read is just what is looked for. */
 const finding = (part: Fault["part"], look: () => ReadonlyArray<string>): ReadonlyArray<Fault> => {
   try {
     return look().map((detail) => ({ part, detail }))
   } catch (error) {
+    if (part !== "index" && isShut(error)) throw error
     return [{ part, detail: detailOf(error) }]
   }
 }
@@ -63,6 +69,9 @@ const number = (db: Sqlite.Database, sql: string): number => {
   }
 }
 
+/** What was written by hand may be anything, and a fault of the rows says so. */
+const isWhole = (column: string): string => `typeof(${column}) = 'integer' AND abs(${column} * 1.0) <= ${farthest}`
+
 /** None where the table cannot be read: that is a fault of its own. */
 const jobsOf = (db: Sqlite.Database): Examination["jobs"] => {
   try {
@@ -71,7 +80,9 @@ const jobsOf = (db: Sqlite.Database): Examination["jobs"] => {
     return db
       .prepare<[], Examination["jobs"][number]>(
         `SELECT name, state, last_status AS lastStatus, coalesce(last_error, state_reason) AS reason,
-          failure_streak AS streak, CASE typeof(next_at) WHEN 'integer' THEN next_at END AS nextAt, last_run_at AS lastAt
+          CASE WHEN ${isWhole("failure_streak")} THEN failure_streak ELSE 0 END AS streak,
+          CASE WHEN ${isWhole("next_at")} THEN next_at END AS nextAt,
+          CASE WHEN ${isWhole("last_run_at")} THEN last_run_at END AS lastAt
           FROM jobs LEFT JOIN ${apart ? "due" : "schedule"} AS due ON due.job = jobs.number
           WHERE removed_at IS NULL AND state NOT IN ('completed', 'missed', 'paused') ORDER BY number`
       )
@@ -99,6 +110,7 @@ export const examine = (file: string, index: string): Effect.Effect<Examination,
             ? []
             : finding("schema", () => SchemaParts.missing(db, blank).map(({ detail }) => detail))),
           ...finding("references", referenceFaults(db)),
+          ...(version === Migrations.newest ? finding("rows", () => Spoilt.faults(db).slice(0, most)) : []),
           ...finding("index", () => SearchIndex.faults(index))
         ],
         version,

@@ -1,15 +1,17 @@
 /** Puts right what is wrong with a database whose pages are whole. */
 import Sqlite from "better-sqlite3"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import * as fs from "node:fs"
 import type { CareFailed } from "../../../services/state/Care.js"
 import * as References from "../repair/References.js"
+import * as Migrations from "../Migrations.js"
 import * as Blank from "./Blank.js"
 import { doing, using } from "./Connection.js"
 import { vacuum } from "./Copies.js"
 import { belongings } from "./Examination.js"
 import * as SchemaParts from "./Schema.js"
 import * as SearchIndex from "./SearchIndex.js"
+import * as Spoilt from "./Spoilt.js"
 
 /** A log that stays longer than this although nobody uses the database is emptied. */
 const longLogBytes = 16 * 2 ** 20
@@ -24,8 +26,8 @@ const isWasteful = (db: Sqlite.Database): boolean => {
 /** Answers what was done, one line each; nothing when nothing had to be. */
 export const mend = (file: string, index: string): Effect.Effect<ReadonlyArray<string>, CareFailed> =>
   doing("mending the database", () => using(file, { readonly: true }, Blank.versionOf)).pipe(
-    Effect.flatMap((version) => Blank.image(version)),
-    Effect.flatMap((image) =>
+    Effect.flatMap((version) => Effect.all([Effect.succeed(version), Blank.image(version), Clock.currentTimeMillis])),
+    Effect.flatMap(([version, image, now]) =>
       doing("mending the database", () => {
         const blank = new Sqlite(image)
         return using(file, {}, (db) => {
@@ -49,6 +51,8 @@ export const mend = (file: string, index: string): Effect.Effect<ReadonlyArray<s
                 `${String(lost)} references to nothing were taken away${made > 0 ? `, and ${made} sessions made for messages that had none` : ""}`
               )
             }
+            const spoilt = version === Migrations.newest ? Spoilt.mend(db, now) : 0
+            if (spoilt > 0) done.push(`${spoilt} values that were no time or number were taken away`)
           }).immediate()
           if ((fs.statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > longLogBytes) {
             db.pragma("wal_checkpoint(TRUNCATE)")
