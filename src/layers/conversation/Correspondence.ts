@@ -81,7 +81,8 @@ export const make = (key: SessionKey, services: CorrespondenceServices): Effect.
           turnId: entry.id,
           eventId: entry.id,
           outcome,
-          text
+          text,
+          ...(entry.event.messageId === null ? {} : { about: entry.event.messageId })
         })
       )
 

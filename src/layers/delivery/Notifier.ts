@@ -28,7 +28,14 @@ export const layer: Layer.Layer<Notifier, never, Activity | Delivery | Hints | S
     const tell: (typeof Notifier.Service)["tell"] = (place, notice) =>
       Effect.gen(function* () {
         const at = yield* Clock.currentTimeMillis
-        yield* activity.publish({ _tag: "notice", at, sessionKey: place.sessionKey, ...notice })
+        const about = place.address?.anchor ?? null
+        yield* activity.publish({
+          _tag: "notice",
+          at,
+          sessionKey: place.sessionKey,
+          ...notice,
+          ...(about === null ? {} : { about })
+        })
         if (place.address === null || showsEvents.has(place.address.platform)) return
         if (isHeldBack(place.address, notice, at)) return
         const delivered = yield* delivery.deliver({

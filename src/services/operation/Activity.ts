@@ -100,7 +100,14 @@ export const ActivityEvent = Schema.Union(
     clarificationId: Schema.String,
     answer: Schema.NullOr(Schema.String)
   }),
-  Schema.TaggedStruct("notice", { ...at, sessionKey: Schema.String, code: Schema.String, text: Schema.String }),
+  Schema.TaggedStruct("notice", {
+    ...at,
+    sessionKey: Schema.String,
+    code: Schema.String,
+    text: Schema.String,
+    /** The message that it is about, by the id that it came with; absent where it had none, or nobody sent one. */
+    about: Schema.optional(Schema.String)
+  }),
   /** A message row was committed to a transcript; told again, with the same `messageId`, when an answer reached its page. */
   Schema.TaggedStruct("message.stored", {
     ...at,
@@ -130,7 +137,9 @@ export const ActivityEvent = Schema.Union(
     /** What the turn cost; absent where no model was asked. */
     usage: Schema.optional(ActivityUsage),
     /** The code of the notice that stands for an answer (gateway.md 3.11). */
-    notice: Schema.optional(Schema.String)
+    notice: Schema.optional(Schema.String),
+    /** Where there was no turn: the message, by the id that it came with. */
+    about: Schema.optional(Schema.String)
   }),
   /** A summary, which is the row `messageId`, took the place of so many rows of the transcript. */
   Schema.TaggedStruct("session.compacted", {

@@ -379,6 +379,34 @@ describe("a conversation", () => {
       }).pipe(Effect.provide(Testing.gateway({ model: echo, settings: { notices: { hints: false } } })))
   )
 
+  it.scopedLive("says of which message it is that it waits, was a command or was dropped", () =>
+    Effect.gen(function* () {
+      const gate = yield* gated
+      yield* Effect.gen(function* () {
+        const about: Array<ReadonlyArray<string | undefined>> = []
+        const feed = yield* (yield* Activity).watch(({ _tag }) => _tag === "notice" || _tag === "turn.ended")
+        const taken = Effect.map(feed.take, (events) => {
+          for (const event of events)
+            if (event._tag === "notice") about.push([event.code, event.about])
+            else if (event._tag === "turn.ended") about.push([event.outcome, event.about])
+        })
+        yield* say({ text: "one", messageId: "m1" })
+        yield* gate.waits("one")
+        yield* say({ text: "/queue two", messageId: "m2" })
+        yield* say({ text: "/title x", messageId: "m3" })
+        yield* say({ text: "/stop", messageId: "m4" })
+        yield* Effect.repeat(taken, { until: () => about.some(([, message]) => message === "m4") })
+        const toTell = [
+          ["queue.ok", "m2"],
+          ["command", "m3"],
+          ["dropped", "m2"],
+          ["command", "m4"]
+        ]
+        expect(about).toEqual(expect.arrayContaining(toTell))
+      }).pipe(Effect.provide(Testing.gateway({ model: gate.model, settings: { notices: { hints: false } } })))
+    })
+  )
+
   it.scopedLive("says that a turn could not be stored as soon as there is room, and goes on", () =>
     Effect.gen(function* () {
       let full = false

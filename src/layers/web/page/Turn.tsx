@@ -4,7 +4,7 @@ import type { TurnBlock } from "./blocks.js"
 import { shown } from "../../../services/delivery/MediaText.js"
 import type { SentFile } from "./gateway.js"
 import { Markdown } from "./Markdown.js"
-import type { Helper, Part, Tool } from "./turns.js"
+import { answerOf, type Helper, type Part, type Tool } from "./turns.js"
 
 const marks = { running: "…", ok: "✓", failed: "✗", stopped: "–" } as const
 const spoken = { running: "running", ok: "done", failed: "failed", stopped: "not done" } as const
@@ -33,6 +33,21 @@ const ToolRow = ({ asks, tool }: { readonly tool: Tool; readonly asks: boolean }
         </pre>
       )}
     </details>
+  )
+}
+
+/** The agent's question, and below it what the person said. */
+const ToolPart = ({ asks, tool }: { readonly tool: Tool; readonly asks: boolean }): VNode => {
+  const answer = answerOf(tool)
+  return (
+    <>
+      <ToolRow tool={tool} asks={asks} />
+      {answer === null ? null : (
+        <article class="message user" aria-label="You">
+          <p class="said">{answer}</p>
+        </article>
+      )}
+    </>
   )
 }
 
@@ -83,7 +98,7 @@ const FilesPart = ({ files }: { readonly files: ReadonlyArray<SentFile> }): VNod
 /** Beginnings do not move, so a part is known by its place where it has no name. */
 const PartView = ({ asks, part }: { readonly part: Part; readonly asks: boolean }): VNode | null =>
   part.kind === "tool" ? (
-    <ToolRow tool={part} asks={asks} />
+    <ToolPart tool={part} asks={asks} />
   ) : part.kind === "helper" ? (
     <HelperPart helper={part} asks={asks} />
   ) : part.kind === "files" ? (

@@ -34,6 +34,8 @@ export interface Notice {
   readonly sessionId: string
   readonly code: string
   readonly text: string
+  /** The message that it answers, by its id; null where it answers none. Another tab's is not among the asides. */
+  readonly about: string | null
   readonly after: number
 }
 
@@ -42,12 +44,41 @@ export type Aside = Said | Notice
 /** As many as are kept; older ones are forgotten. */
 const kept = 100
 
-export const added = (asides: ReadonlyArray<Aside>, aside: Aside): ReadonlyArray<Aside> =>
-  [...asides, aside].slice(-kept)
-
 /** Could a row, or a last word, still be about it? */
 export const waits = (said: Said): boolean =>
   said.state === "sending" || said.state === "sent" || said.state === "unsent"
+
+/** Notices that a message waits: of no interest when it does not any more. */
+const isOfWaiting = (code: string): boolean =>
+  code.startsWith("busy.") || code === "queue.ok" || code === "pause.held" || code === "drain.queued"
+
+/** A gateway that was started anew says again that a message waits. */
+const isSaidAgain = (known: Aside, notice: Notice): boolean =>
+  known.kind === "notice" &&
+  known.about === notice.about &&
+  known.code === notice.code &&
+  known.sessionId === notice.sessionId &&
+  isOfWaiting(known.code)
+
+/** Asides stand in the order in which they are read: what answers a message after it, before the next one. */
+export const added = (asides: ReadonlyArray<Aside>, aside: Aside): ReadonlyArray<Aside> => {
+  if (aside.kind === "said" || aside.about === null) return [...asides, aside].slice(-kept)
+  const others = asides.filter((known) => !isSaidAgain(known, aside))
+  const isThere = others.some(({ id }) => id === aside.about)
+  const last = others.findLastIndex(
+    (known) => known.id === aside.about || (known.kind === "notice" && known.about === aside.about)
+  )
+  const at = isThere ? last + 1 : others.length
+  return [...others.slice(0, at), aside, ...others.slice(at)].slice(-kept)
+}
+
+/** After which row each stands: a message on its way after all of them, what answers a message with it. */
+export const places = (asides: ReadonlyArray<Aside>): ReadonlyArray<number> => {
+  const messages = new Map(
+    asides.flatMap((aside) => (aside.kind === "said" ? [[aside.id, waits(aside) ? atEnd : aside.after] as const] : []))
+  )
+  return asides.map((aside) => messages.get(aside.kind === "said" ? aside.id : (aside.about ?? "")) ?? aside.after)
+}
 
 /** The message within a command that sends one. */
 const message = (text: string): string => text.replace(/^\/(?:queue|q|steer)\s+/i, "").trim()
@@ -63,15 +94,26 @@ export const withoutStored = (
   rows: ReadonlyArray<Message>
 ): ReadonlyArray<Aside> => {
   const stored = rows.filter((row) => row.role === "user")
-  const left = asides.filter((aside) => {
-    if (aside.kind !== "said" || aside.sessionId !== sessionId || !waits(aside)) return true
+  const gone = new Set<string>()
+  for (const aside of asides) {
+    if (aside.kind !== "said" || aside.sessionId !== sessionId || !waits(aside)) continue
     const index = stored.findIndex((row) => (row.id > aside.after || aside.after === atEnd) && isRowOf(row.text, aside))
-    if (index < 0) return true
+    if (index < 0) continue
     stored.splice(index, 1)
-    return false
-  })
-  return left.length === asides.length ? asides : left
+    gone.add(aside.id)
+  }
+  return gone.size === 0
+    ? asides
+    : asides.filter((aside) =>
+        aside.kind === "said"
+          ? !gone.has(aside.id)
+          : aside.about === null || !gone.has(aside.about) || !isOfWaiting(aside.code)
+      )
 }
+
+/** A message is not shown any more, and nothing that was said about it. */
+export const withdrawn = (asides: ReadonlyArray<Aside>, id: string): ReadonlyArray<Aside> =>
+  asides.filter((aside) => aside.id !== id && (aside.kind === "said" || aside.about !== id))
 
 /** Puts what stood at the end of a conversation after the last row that there is now. */
 export const pinned = (asides: ReadonlyArray<Aside>, sessionId: string, last: number): ReadonlyArray<Aside> =>
@@ -90,30 +132,44 @@ export const sent = (
       : aside
   )
 
-/** The message that a last word is about, as far as it can be told: events do not name it as the page does. */
+/** A last word on what has no row: it waits no more, and stands where it was answered. */
 export const settled = (
   asides: ReadonlyArray<Aside>,
-  sessionId: string,
+  id: string,
   outcome: "command" | "steered" | "dropped",
   after: number
-): ReadonlyArray<Aside> => {
-  const waiting = asides.filter(
-    (aside): aside is Said => aside.kind === "said" && aside.sessionId === sessionId && waits(aside)
-  )
-  const command = outcome === "command" ? waiting.find((said) => said.text.startsWith("/")) : undefined
-  const about = command ?? waiting[0]
-  return about === undefined
-    ? asides
-    : asides.map((aside) => (aside === about ? { ...about, state: outcome, after } : aside))
-}
+): ReadonlyArray<Aside> =>
+  asides.flatMap((aside): ReadonlyArray<Aside> => {
+    if (aside.kind === "notice") return aside.about === id && isOfWaiting(aside.code) ? [] : [aside]
+    return [aside.id === id && waits(aside) ? { ...aside, state: outcome, after } : aside]
+  })
 
-/** What was said about waiting is of no interest when the wait is over. */
-export const withoutBusy = (asides: ReadonlyArray<Aside>, sessionId: string): ReadonlyArray<Aside> => {
-  const left = asides.filter(
-    (aside) => aside.kind !== "notice" || aside.sessionId !== sessionId || !aside.code.startsWith("busy.")
-  )
+const without = (
+  asides: ReadonlyArray<Aside>,
+  sessionId: string,
+  isOver: (notice: Notice) => boolean
+): ReadonlyArray<Aside> => {
+  const left = asides.filter((aside) => aside.kind === "said" || aside.sessionId !== sessionId || !isOver(aside))
   return left.length === asides.length ? asides : left
 }
+
+/** A turn begins, or ends: what was said about waiting is over, but for the messages here that wait on. */
+export const withoutWaiting = (asides: ReadonlyArray<Aside>, sessionId: string): ReadonlyArray<Aside> => {
+  const waiting = new Set(asides.flatMap((aside) => (aside.kind === "said" && waits(aside) ? [aside.id] : [])))
+  return without(asides, sessionId, ({ about, code }) => isOfWaiting(code) && !waiting.has(about ?? ""))
+}
+
+/** The model answers, or is asked no more. */
+export const withoutTrouble = (asides: ReadonlyArray<Aside>, sessionId: string): ReadonlyArray<Aside> =>
+  without(asides, sessionId, ({ code }) => code === "run.waiting" || code === "run.stalled")
+
+/** The model fails again: how long it is waited for now. */
+export const stillTrouble = (asides: ReadonlyArray<Aside>, sessionId: string, text: string): ReadonlyArray<Aside> =>
+  asides.map((aside) =>
+    aside.kind === "notice" && aside.sessionId === sessionId && aside.code === "run.waiting" && aside.text !== text
+      ? { ...aside, text }
+      : aside
+  )
 
 /** Notices that a message was not taken. The message itself says so where it is shown. */
 const refusing: ReadonlySet<string> = new Set(["drain.refused", "busy.full", "pause.refused"])

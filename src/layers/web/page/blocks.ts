@@ -1,8 +1,7 @@
 /** What a conversation shows, from top to bottom: the rows of its transcript, and what is known beside them. Pure. */
-import { type Aside, type Said, waits } from "./asides.js"
+import { type Aside, places, type Said } from "./asides.js"
 import type { Message } from "./gateway.js"
 import { delegates, type Helped, helperParts } from "./helped.js"
-import { atEnd } from "./state.js"
 import { type LiveTurn, type Part, stopped, type Tool, toolState } from "./turns.js"
 
 export interface TurnBlock {
@@ -180,8 +179,9 @@ export const compose = (
     const group = groups.get(turn.turnId)
     return { at: group?.rows[0]?.id ?? turn.after, rank: 1, turnId: turn.turnId, block: live(turn, group) }
   })
-  const beside = asides.map((aside): Placed => ({
-    at: aside.kind === "said" && waits(aside) ? atEnd : aside.after,
+  const at = places(asides)
+  const beside = asides.map((aside, index): Placed => ({
+    at: at[index] ?? aside.after,
     rank: 2,
     turnId: null,
     block:

@@ -131,10 +131,11 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
   }
 
   const loadRows = async (id: string, before: number | null): Promise<void> => {
+    const known = state().rows.at(-1)?.id ?? 0
     const rows = await quietly(() => gateway.messages(id, before))
     if (rows === null) return
     const full = rows.length === gateway.pageSize
-    dispatch({ type: "rows", page: { id, rows, earlier: before !== null, full } })
+    dispatch({ type: "rows", page: { id, rows, earlier: before !== null, full, known } })
     void loadHelped(id)
   }
 

@@ -1,5 +1,15 @@
 /** What each event does to what the page knows. Pure. */
-import { added, isSaidByMessage, settled, withoutBusy } from "./asides.js"
+import { runWaiting } from "../../../services/delivery/Notice.js"
+import {
+  added,
+  isSaidByMessage,
+  type Said,
+  settled,
+  stillTrouble,
+  withdrawn,
+  withoutTrouble,
+  withoutWaiting
+} from "./asides.js"
 import type { Approval, Clarification, Event } from "./gateway.js"
 import { placeIn, sessionOfKey, type State } from "./state.js"
 import { stored } from "./transcript.js"
@@ -10,14 +20,24 @@ const overKept = 200
 
 const over = (state: State, id: string): State => ({ ...state, over: [...state.over, id].slice(-overKept) })
 
-const notice = (state: State, sessionKey: string, code: string, text: string): State => {
+type Told = Pick<Extract<Event, { readonly _tag: "notice" }>, "about" | "code" | "sessionKey" | "text">
+
+const notice = (state: State, { about, code, sessionKey, text }: Told): State => {
   const sessionId = sessionOfKey(state, sessionKey)?.id
   if (sessionId === undefined || isSaidByMessage(state.asides, sessionId, code)) return state
   const id = `notice ${state.count}`
   return {
     ...state,
     count: state.count + 1,
-    asides: added(state.asides, { kind: "notice", id, sessionId, code, text, after: placeIn(state, sessionId) })
+    asides: added(state.asides, {
+      kind: "notice",
+      id,
+      sessionId,
+      code,
+      text,
+      about: about ?? null,
+      after: placeIn(state, sessionId)
+    })
   }
 }
 
@@ -38,8 +58,16 @@ type TurnEnded = Extract<Event, { readonly _tag: "turn.ended" }>
 
 /** The last word on what had no turn: its message is shown no longer as one that waits. */
 const withoutTurn = (state: State, event: TurnEnded, outcome: "command" | "steered" | "dropped"): State => {
-  const left = { ...state, asides: settled(state.asides, event.sessionId, outcome, placeIn(state, event.sessionId)) }
-  return event.text === "" ? left : notice(left, event.sessionKey, "command", event.text)
+  const said = state.asides.find((aside): aside is Said => aside.kind === "said" && aside.id === event.about)
+  // Words that answer what the agent asked are the result of its question.
+  const isAnswer = outcome === "command" && event.text === "" && said?.text.startsWith("/") === false
+  const asides =
+    said === undefined
+      ? state.asides
+      : isAnswer
+        ? withdrawn(state.asides, said.id)
+        : settled(state.asides, said.id, outcome, placeIn(state, said.sessionId))
+  return event.text === "" ? { ...state, asides } : notice({ ...state, asides }, { ...event, code: "command" })
 }
 
 const onEnded = (state: State, event: TurnEnded): State => {
@@ -48,15 +76,19 @@ const onEnded = (state: State, event: TurnEnded): State => {
     case "command":
     case "dropped":
       return withoutTurn(state, event, event.outcome)
+    case "revoked":
+      return withoutTurn(state, event, "dropped")
     case "suspended":
+    case "limited":
       // Its text came as a notice already.
       return withoutTurn(state, { ...event, text: "" }, "dropped")
   }
-  const known = isKnown(state.turns, event.turnId) ? state : begun(state, event, event.at, false)
+  const { sessionId, turnId } = event
+  const known = isKnown(state.turns, turnId) ? state : begun(state, event, event.at, false)
   const turns = known.turns
-    .map((turn) => (turn.turnId === event.turnId ? ended(turn, event.outcome, event.text) : turn))
+    .map((turn) => (turn.turnId === turnId ? ended(turn, event.outcome, event.text) : turn))
     .filter((turn) => turn.outcome === null || turn.sessionId === state.current)
-  return over({ ...known, turns, asides: withoutBusy(known.asides, event.sessionId) }, event.turnId)
+  return over({ ...known, turns, asides: withoutTrouble(withoutWaiting(known.asides, sessionId), sessionId) }, turnId)
 }
 
 const asked = (event: Extract<Event, { readonly _tag: "approval.asked" }>): Approval => ({
@@ -106,10 +138,13 @@ const moved = (state: State, event: Extract<Event, { readonly _tag: "session.cha
 const without = <A extends { readonly id: string }>(list: ReadonlyArray<A>, id: string): ReadonlyArray<A> =>
   list.filter((one) => one.id !== id)
 
+/** Does the model answer, where this happens? */
+const isOfModel = (tag: Event["_tag"]): boolean => tag === "text.delta" || tag === "tool.started"
+
 export const onEvent = (state: State, event: Event): State => {
   switch (event._tag) {
     case "turn.started":
-      return begun({ ...state, asides: withoutBusy(state.asides, event.sessionId) }, event, event.at, true)
+      return begun({ ...state, asides: withoutWaiting(state.asides, event.sessionId) }, event, event.at, true)
     case "turn.ended":
       return onEnded(state, event)
     case "message.stored":
@@ -117,7 +152,11 @@ export const onEvent = (state: State, event: Event): State => {
     case "notice":
       // The question itself is shown, with its choices.
       if (event.code === "clarify.question") return state
-      return notice(state, event.sessionKey, event.code, event.text)
+      return notice(state, event)
+    case "model.waiting": {
+      const { text } = runWaiting({ trouble: event.trouble, millis: event.waitMillis })
+      return { ...state, asides: stillTrouble(state.asides, event.sessionId, text) }
+    }
     case "approval.asked":
       return { ...state, approvals: [...without(state.approvals, event.approvalId), asked(event)] }
     case "approval.answered":
@@ -144,7 +183,8 @@ export const onEvent = (state: State, event: Event): State => {
       const isSeen = isKnown(state.turns, event.turnId)
       if (!isSeen && !state.sessions.some(({ id }) => id === event.sessionId)) return state
       const known = isSeen ? state : begun(state, event, event.at, false)
-      return { ...known, turns: told(known.turns, event) }
+      const asides = isOfModel(event._tag) ? withoutTrouble(known.asides, event.sessionId) : known.asides
+      return { ...known, asides, turns: told(known.turns, event) }
     }
     default:
       return state

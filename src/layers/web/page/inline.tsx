@@ -6,8 +6,8 @@ const pattern = new RegExp(
   [
     /(?<!`)(?<code>`+)(?!`)(?<coded>[^\n]*?[^`\n])\k<code>(?!`)/,
     /\*\*(?<strong>(?:[^*\n]|\*(?!\*))+)\*\*/,
-    /(?<![\w*])\*(?=\S)(?<star>[^*\n]*[^*\s])\*(?![\w*])/,
-    /(?<!\w)_(?=\S)(?<line>[^_\n]*[^_\s])_(?!\w)/,
+    /(?<![\p{L}\p{M}\p{N}_*])\*(?=\S)(?<star>[^*\n]*[^*\s])\*(?![\p{L}\p{M}\p{N}_*])/u,
+    /(?<![\p{L}\p{M}\p{N}_])_(?=\S)(?<line>[^_\n]*[^_\s])_(?![\p{L}\p{M}\p{N}_])/u,
     /~~(?<struck>[^~\n]+)~~/,
     /\[(?<label>[^[\]\n]+)\]\((?<target>https?:\/\/[^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*)\)/,
     /(?<url>https?:\/\/[^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*[^\s()<>.,;:!?'"*\]])/,
@@ -15,7 +15,7 @@ const pattern = new RegExp(
   ]
     .map((part) => part.source)
     .join("|"),
-  "g"
+  "gu"
 )
 
 const anchor = (target: string, label: ComponentChildren): VNode => (

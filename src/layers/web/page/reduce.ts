@@ -1,5 +1,5 @@
 /** What the page knows after each thing that happens. Pure, so that it can be tested without a page. */
-import { added, type Refusal, type SaidState, sent, unsent, withoutRestart } from "./asides.js"
+import { added, type Refusal, type SaidState, sent, unsent, withdrawn, withoutRestart } from "./asides.js"
 import { begun, onEvent } from "./events.js"
 import type { Approval, Attached, Clarification, Event, Health, Helper, Session } from "./gateway.js"
 import type { Helped } from "./helped.js"
@@ -192,7 +192,7 @@ export const reduce = (state: State, action: Action): State => {
     case "sending":
       return { ...state, asides: sent(state.asides, action.id, action.state, action.refusal ?? null) }
     case "withdrawn":
-      return { ...state, asides: state.asides.filter((aside) => aside.id !== action.id) }
+      return { ...state, asides: withdrawn(state.asides, action.id) }
     case "problem":
       return { ...state, problem: action.problem }
     case "events":

@@ -11,6 +11,8 @@ export interface Page {
   readonly earlier: boolean
   /** Is it as long as a page may be, so that more may be before it? */
   readonly full: boolean
+  /** The last row that was known when it was asked for. */
+  readonly known: number
 }
 
 /** Rows never change; one that came as an event has less to it than the same one from a page. */
@@ -33,9 +35,20 @@ const withNewest = (known: ReadonlyArray<Message>, fresh: ReadonlyArray<Message>
   return gap ? fresh : merged(known, fresh)
 }
 
+/** What the newest page reaches and does not have was taken back; what came after it was asked for was not. */
+const isTakenBack = ({ earlier, full, known, rows }: Page): ((row: Message) => boolean) => {
+  const there = new Set(rows.map(({ id }) => id))
+  const first = full ? (rows[0]?.id ?? 0) : 0
+  return ({ id }) => !earlier && id >= first && id <= known && !there.has(id)
+}
+
 export const paged = (state: State, page: Page): State => {
   if (page.id !== state.current) return state
-  const rows = page.earlier ? merged(state.rows, page.rows) : withNewest(state.rows, page.rows, page.full)
+  const isGone = isTakenBack(page)
+  const gone = new Set(state.rows.filter(isGone).map(({ turnId }) => turnId))
+  const left = state.rows.filter((row) => !isGone(row))
+  const rows = page.earlier ? merged(left, page.rows) : withNewest(left, page.rows, page.full)
+  for (const { turnId } of rows) gone.delete(turnId)
   const isFirst = page.earlier || rows[0]?.id === page.rows[0]?.id
   return {
     ...state,
@@ -44,7 +57,7 @@ export const paged = (state: State, page: Page): State => {
     rows,
     turns: state.turns
       .map((turn) => (turn.sessionId === page.id ? withRows(turn, rows) : turn))
-      .filter((turn) => turn.outcome === null || turn.whole || turn.sessionId !== page.id),
+      .filter((turn) => turn.outcome === null || turn.sessionId !== page.id || (turn.whole && !gone.has(turn.turnId))),
     asides: pinned(withoutStored(state.asides, page.id, page.rows), page.id, rows.at(-1)?.id ?? 0)
   }
 }

@@ -154,6 +154,12 @@ const helperEnded =
         : part
     )
 
+const answerBegins = "The answer: "
+
+/** What the person answered in the middle of the turn: no row of its own, and theirs all the same. */
+export const answerOf = ({ result, state, tool }: Tool): string | null =>
+  tool === "clarify" && state === "ok" && result.startsWith(answerBegins) ? result.slice(answerBegins.length) : null
+
 /** Nothing runs any more. */
 export const stopped: Edit = (parts) =>
   mapped(parts, (part) => {

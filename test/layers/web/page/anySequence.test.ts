@@ -26,9 +26,11 @@ const event: fc.Arbitrary<Event> = fc
     callId,
     fc.integer({ min: 1, max: 12 }),
     fc.constantFrom("answered", "interrupted", "failed", "command", "steered", "dropped", "suspended", "resumable"),
-    fc.nat({ max: 15 })
+    fc.nat({ max: 16 }),
+    fc.option(fc.nat({ max: 3 }))
   )
-  .map(([where, said, call, number, outcome, kind]): Event => {
+  .map(([where, said, call, number, outcome, kind, message]): Event => {
+    const about = message === null ? {} : { about: `m${message}` }
     const here = { ...where, sessionKey: key(where.sessionId) }
     const { at, sessionKey, sessionId } = here
     const named = { ...here, callId: call, tool: "terminal", preview: said }
@@ -52,7 +54,7 @@ const event: fc.Arbitrary<Event> = fc
         expiresAt: at
       },
       { _tag: "clarification.settled", at, sessionKey, clarificationId: `c${call}`, answer: null },
-      { _tag: "notice", at, sessionKey, code: number % 2 === 0 ? "busy.queued" : "home.missing", text: said },
+      { _tag: "notice", at, sessionKey, code: number % 2 === 0 ? "busy.queued" : "home.missing", text: said, ...about },
       {
         _tag: "message.stored",
         at,
@@ -63,7 +65,8 @@ const event: fc.Arbitrary<Event> = fc
         role: number % 2 === 0 ? "user" : "assistant",
         text: said
       },
-      { _tag: "turn.ended", ...here, eventId: null, outcome, text: said },
+      { _tag: "turn.ended", ...here, eventId: null, outcome, text: said, ...about },
+      { _tag: "model.waiting", ...here, provider: "p", model: "m", trouble: said, waitMillis: number },
       { _tag: "session.changed", at, sessionKey, sessionId: number % 2 === 0 ? "b" : "a2" },
       { _tag: "gateway.state", at, state: "draining" }
     ]
@@ -97,14 +100,14 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   fc.constantFrom("a", "b").map((id): Action => ({ type: "removed", id })),
   fc.constantFrom("a", "c").map((id): Action => ({ type: "begun", session: session(id) })),
   fc
-    .tuple(fc.constantFrom("a", "b"), rows, fc.boolean(), fc.boolean())
-    .map(([id, some, full, earlier]): Action => page(id, some, { full, earlier })),
+    .tuple(fc.constantFrom("a", "b"), rows, fc.boolean(), fc.boolean(), fc.nat({ max: 12 }))
+    .map(([id, some, full, earlier, known]): Action => page(id, some, { full, earlier, known })),
   fc.subarray(["t", "u"]).map((list): Action => ({
     type: "running",
     running: list.map((turnId) => ({ turnId, sessionKey: key("a"), startedAt: began })),
     known: ["t"]
   })),
-  fc.tuple(fc.nat(), text).map(([id, said]): Action => ({ type: "said", id: `m${id}`, text: said })),
+  { weight: 3, arbitrary: text.map((said): Action => ({ type: "said", id: "", text: said })) },
   fc
     .constantFrom("sent" as const, "unsent" as const, "refused" as const)
     .map((state): Action => ({ type: "sending", id: "m1", state }))
@@ -120,6 +123,17 @@ const endedParts = (parts: ReadonlyArray<Part>): boolean =>
         ? part.state !== "running"
         : part.kind === "files" || (part.status !== "working" && endedParts(part.parts))
   )
+
+/** Nothing stands between a message and what answers it but other answers of it. */
+const areAnswersBelow = (state: State): boolean => {
+  const made = blocks(state)
+  const about = new Map(state.asides.map((aside) => [aside.id, aside.kind === "notice" ? aside.about : null]))
+  return made.every(({ key: name }, index) => {
+    const message = about.get(name) ?? null
+    const at = made.findIndex((block) => block.kind === "said" && block.key === message)
+    return at < 0 || (at < index && made.slice(at + 1, index).every((block) => about.get(block.key) === message))
+  })
+}
 
 const problems = (state: State): ReadonlyArray<string> => {
   const numbers = state.rows.map(({ id }) => id)
@@ -137,13 +151,31 @@ const problems = (state: State): ReadonlyArray<string> => {
     "rows are read in their order": made
       .flatMap((block) => (block.kind === "user" ? [Number(block.key.slice(4))] : []))
       .every((id, index, all) => index === 0 || (all[index - 1] ?? 0) < id),
+    "what answers a message stands below it": areAnswersBelow(state),
+    "a message is told once that it waits": isUnique(
+      state.asides.flatMap((aside) =>
+        aside.kind === "notice" && aside.code === "busy.queued" && aside.about !== null
+          ? [`${aside.sessionId} ${aside.about}`]
+          : []
+      )
+    ),
     "no conversation, no rows": state.current !== null || state.rows.length === 0
   }).flatMap(([rule, holds]) => (holds ? [] : [rule]))
 }
 
-/** A message id is random: no two messages have the same one. */
-const uniquelySaid = (actions: ReadonlyArray<Action>): ReadonlyArray<Action> =>
-  actions.map((one, index) => (one.type === "said" ? { ...one, id: `m${index}` } : one))
+/** A message id is random: no two messages have the same one, and nothing answers one before it is said. */
+const uniquelySaid = (actions: ReadonlyArray<Action>): ReadonlyArray<Action> => {
+  let said = 0
+  const isSaid = (id: string): boolean => Number(id.slice(1)) < said
+  return actions.map((one) => {
+    if (one.type === "said") return { ...one, id: `m${said++}` }
+    if (one.type !== "events") return one
+    const events = one.events.map((told) =>
+      "about" in told && told.about !== undefined && !isSaid(told.about) ? { ...told, about: "another tab's" } : told
+    )
+    return { ...one, events }
+  })
+}
 
 describe("whatever happens", () => {
   it("keeps what the page knows in order", () => {

@@ -1,7 +1,7 @@
 /** The page in Chromium, before the built gateway and a model that does what it is told. */
 import process from "node:process"
 import { setTimeout as sleep } from "node:timers/promises"
-import type { Browser } from "playwright-core"
+import type { Browser, Locator } from "playwright-core"
 import { afterAll, afterEach, assert, beforeAll, describe, it } from "vitest"
 import { fresh } from "../../../../build/fresh.mjs"
 import { callsTools, type ModelServerReply, says, streams } from "../../../../src/testing/ModelServer.js"
@@ -17,6 +17,8 @@ const attack = `<img src=x onerror="window.harmed=1"><script>window.harmed=1</sc
 
 const words = (count: number): ReadonlyArray<string> =>
   Array.from({ length: count }, (_, index) => `${index === 0 ? "" : " "}word${index + 1}`)
+
+const topOf = async (shown: Locator): Promise<number> => (await shown.boundingBox())?.y ?? Number.NaN
 
 const touch = (command: string) => callsTools([{ name: "terminal", arguments: { command } }])
 
@@ -375,6 +377,13 @@ if (Stage.browserPath === null && !required) {
           await me.say("something green")
           await last().getByText("So: The answer: something green").waitFor()
           assert.strictEqual(await asked.count(), 0)
+          const answer = me.mine.getByText("something green", { exact: true })
+          const [mine, said] = await Promise.all([answer, last().getByText(/^So: The answer: something/)].map(topOf))
+          assert.isBelow(mine ?? 0, said ?? 0)
+          await isAccessible(me.page)
+          await me.page.reload()
+          await last().getByText("So: The answer: something green").waitFor()
+          assert.strictEqual(await answer.count(), 1)
         },
         patience
       )
@@ -619,6 +628,42 @@ if (Stage.browserPath === null && !required) {
           await eventually("the old conversation is shown", async () => me.conversation() === first)
           await me.say("say and after")
           await me.reads("and after")
+        },
+        patience
+      )
+
+      it(
+        "answers below what was said: messages that wait, and one that is taken back, which is gone in every tab",
+        async () => {
+          const me = await enter()
+          await me.say("say first")
+          await me.reads("first")
+          await me.say("count 60")
+          await me.answers.getByText("word1").waitFor()
+          await me.say("/queue say a")
+          await me.say("/queue say b")
+          await me.reads("Queued, number 2.")
+          const lines = ["/queue say a", "Queued, number 1.", "/queue say b", "Queued, number 2."]
+          const tops = await Promise.all(lines.map((line) => topOf(me.log.getByText(line, { exact: true }))))
+          assert.deepStrictEqual(
+            tops,
+            [...tops].sort((a, b) => a - b)
+          )
+          await picture(me.page, "queued")
+          await me.reads("b")
+          await me.rests()
+          assert.strictEqual(await me.log.getByText(/^Queued/).count(), 0)
+
+          const other = person((await tab()).page)
+          await other.page.goto(`${gateway.url}/#key=${key}`)
+          await other.reads("b")
+          await me.say("/undo")
+          await me.log.getByText(/^Taken back/).waitFor()
+          for (const one of [me, other])
+            await eventually("what was taken back is gone", async () => {
+              const all = [...(await one.mine.allInnerTexts()), ...(await one.answers.allInnerTexts())]
+              return !all.includes("say b") && !all.includes("b") && all.includes("a")
+            })
         },
         patience
       )

@@ -33,6 +33,11 @@ describe("a message's text", () => {
     ["emphasis", "a **b** and *c*, _d_, ~~e~~", "[p|a [strong|b] and [em|c], [em|d], [s|e]]"],
     ["emphasis within emphasis", "**a _b_ `c`**", "[p|[strong|a [em|b] [code|c]]]"],
     ["no emphasis within words or numbers", "a_b_c 2*3*4 __init__", "[p|a_b_c 2*3*4 __init__]"],
+    [
+      "no emphasis within words of any script",
+      "_name_ü_ é_b_ *c*ß 名_b_ e\u0301_b_ _ü_",
+      "[p|_name_ü_ é_b_ *c*ß 名_b_ e\u0301_b_ [em|ü]]"
+    ],
     ["code, also with backticks in it", "`a*b*` ``c`d`` ` e `", "[p|[code|a*b*] [code|c`d] [code|e]]"],
     ["what is escaped", "\\*not\\* \\`code\\`", "[p|*not* `code`]"],
     [

@@ -3,7 +3,7 @@ import { compose, fromRows, type Block } from "../../../../src/layers/web/page/b
 import type { Event, Message } from "../../../../src/layers/web/page/gateway.js"
 import { type Action, reduce } from "../../../../src/layers/web/page/reduce.js"
 import { initial, type State } from "../../../../src/layers/web/page/state.js"
-import type { Part } from "../../../../src/layers/web/page/turns.js"
+import { answerOf, type Part } from "../../../../src/layers/web/page/turns.js"
 import { session } from "./script.js"
 
 export const after = (state: State, ...actions: ReadonlyArray<Action>): State => actions.reduce(reduce, state)
@@ -13,10 +13,10 @@ export const happened = (...events: ReadonlyArray<Event>): Action => ({ type: "e
 export const page = (
   id: string,
   rows: ReadonlyArray<Message>,
-  facts: { full?: boolean; earlier?: boolean } = {}
+  facts: { full?: boolean; earlier?: boolean; known?: number } = {}
 ): Action => ({
   type: "rows",
-  page: { id, rows, full: false, earlier: false, ...facts }
+  page: { id, rows, full: false, earlier: false, known: 0, ...facts }
 })
 
 /** A page with two conversations, the first one shown. */
@@ -42,7 +42,10 @@ export const read = (part: Part): ReadonlyArray<string> =>
       ? []
       : [`words: ${part.text}`]
     : part.kind === "tool"
-      ? [`tool: ${part.preview} ${part.state} ${part.result}`]
+      ? [
+          `tool: ${part.preview} ${part.state} ${part.result}`,
+          ...[answerOf(part)].flatMap((answer) => (answer === null ? [] : [`answer: ${answer}`]))
+        ]
       : part.kind === "files"
         ? part.files.map(({ name }) => `file: ${name}`)
         : [`helper: ${part.goal} ${part.status}`, ...part.parts.flatMap(read).map((line) => `  ${line}`)]

@@ -32,12 +32,22 @@ const toolEnds = (callId: string, turnId = "t"): Event => ({
   ok: true,
   preview: "a file"
 })
-const end = (text: string, outcome = "answered", turnId = "t", id = "a"): Event => ({
+const end = (
+  text: string,
+  outcome = "answered",
+  turnId = "t",
+  id = "a"
+): Extract<Event, { readonly _tag: "turn.ended" }> => ({
   _tag: "turn.ended",
   ...place(turnId, id),
   eventId: `event of ${turnId}`,
   outcome,
   text
+})
+/** The last word on a message that has no turn. */
+const settles = (about: string, text: string, outcome = "command"): Event => ({
+  ...end(text, outcome, `event of ${about}`),
+  about
 })
 const stored = (messageId: number, role: string, text: string, turnId?: string, id = "a"): Event => ({
   _tag: "message.stored",
@@ -49,13 +59,14 @@ const stored = (messageId: number, role: string, text: string, turnId?: string, 
   role,
   text
 })
-const notice = (code: string, text: string, id = "a"): Event => ({
+const notice = (code: string, text: string, id = "a"): Extract<Event, { readonly _tag: "notice" }> => ({
   _tag: "notice",
   at: began,
   sessionKey: key(id),
   code,
   text
 })
+const answers = (about: string, code: string, text: string): Event => ({ ...notice(code, text), about })
 const asks = (approvalId: string, id = "a"): Event => ({
   _tag: "approval.asked",
   ...place("t", id),
@@ -224,6 +235,18 @@ describe("a turn", () => {
     )
   })
 
+  it("says how long the model is waited for, until it answers or the turn has ended", () => {
+    const waiting = after(open, happened(start(), notice("run.waiting", "I ask again in 6 seconds.")))
+    assert.deepStrictEqual(shown(waiting), ["notice: I ask again in 6 seconds."])
+    const backend = { provider: "p", model: "m", trouble: "The model is overloaded", waitMillis: 12_000 }
+    const again = after(waiting, happened({ _tag: "model.waiting", ...place(), ...backend }))
+    assert.deepStrictEqual(shown(again), ["notice: The model is overloaded. I ask again in 12 seconds."])
+    assert.deepStrictEqual(shown(after(again, happened(delta("here")))), ["words: here"])
+    assert.deepStrictEqual(shown(after(again, happened(toolStarts("1")))), ["tool: ls running "])
+    assert.deepStrictEqual(shown(after(again, happened(end("it is down", "failed")))), ["words: it is down"])
+    assert.deepStrictEqual(shown(after(again, happened(delta("x", "u", "b")))), shown(again))
+  })
+
   it("stays where it is when it has ended: its rows take its place without a change of what is read", () => {
     const before = after(
       open,
@@ -337,16 +360,121 @@ describe("a message", () => {
       open,
       page("a", [row(1, { role: "user", text: "earlier" })]),
       { type: "said", id: "m1", text: "/status" },
-      happened(end("Idle.", "command", "event")),
+      happened(settles("m1", "Idle.")),
       happened(stored(2, "user", "later", "t"))
     )
     assert.deepStrictEqual(shown(state), ["user: earlier", "command: /status", "notice: Idle.", "user: later"])
   })
 
+  const say = (id: string, text: string): Action => ({ type: "said", id, text })
+  const working = after(open, happened(stored(1, "user", "work", "t"), start(), toolStarts("1")))
+  const work = ["user: work", "tool: ls running "]
+
+  it("stands above what answers it, each above its own, however late that comes; with its wait that is over", () => {
+    const ok = (id: string, position: number) => answers(id, "queue.ok", `Queued, number ${position}.`)
+    const both = after(working, say("m1", "/queue a"), say("m2", "/queue b"), happened(ok("m1", 1), ok("m2", 2)))
+    const second = ["sending: /queue b", "notice: Queued, number 2."]
+    assert.deepStrictEqual(shown(both), [...work, "sending: /queue a", "notice: Queued, number 1.", ...second])
+    const begins = after(both, happened(end("done"), stored(3, "user", "a", "u"), start("u"), delta("A", "u")))
+    assert.deepStrictEqual(shown(begins).slice(-4), ["user: a", "words: A", ...second])
+    const missed = after(
+      both,
+      { type: "connection", connection: "lost" },
+      page("a", [row(7, { role: "user", text: "b" })])
+    )
+    const first = ["sending: /queue a", "notice: Queued, number 1."]
+    assert.deepStrictEqual(shown(missed), [...work, "user: b", ...first])
+    const over = after(begins, happened(end("A", "answered", "u"), stored(5, "user", "b", "v"), start("v")))
+    assert.deepStrictEqual(shown(over).slice(-3), ["user: a", "words: A", "user: b"])
+  })
+
+  it("that a pause keeps stands above the word of it, which goes with the pause", () => {
+    const held = after(open, say("m1", "hi"), happened(answers("m1", "pause.held", "I'm paused.")))
+    assert.deepStrictEqual(shown(held), ["sending: hi", "notice: I'm paused."])
+    assert.deepStrictEqual(shown(after(held, happened(stored(1, "user", "hi", "t"), start()))), ["user: hi"])
+  })
+
+  it("that is answered while another waits is not taken for that one", () => {
+    const state = after(
+      working,
+      say("m1", "/queue a"),
+      say("m2", "/status"),
+      say("m3", "/help"),
+      happened(answers("m1", "queue.ok", "Queued."), settles("m2", "Working."), settles("m3", "Help."))
+    )
+    assert.deepStrictEqual(shown(state), [
+      ...work,
+      "command: /status",
+      "notice: Working.",
+      "command: /help",
+      "notice: Help.",
+      "sending: /queue a",
+      "notice: Queued."
+    ])
+    const other = after(state, happened(settles("another tab's", "Its help.")))
+    assert.deepStrictEqual(shown(other).slice(-3), ["notice: Its help.", "sending: /queue a", "notice: Queued."])
+  })
+
+  it("is told once that it waits, also by a gateway that was started anew", () => {
+    const ok = (about: string, position: number) => answers(about, "queue.ok", `Queued, number ${position}.`)
+    const twice = after(working, say("m1", "/queue a"), happened(ok("m1", 2), ok("m1", 1)))
+    assert.deepStrictEqual(shown(twice), [...work, "sending: /queue a", "notice: Queued, number 1."])
+    const elsewhere = after(working, happened(ok("x", 1), ok("y", 2), ok("x", 1), ok("y", 2)))
+    assert.deepStrictEqual(shown(elsewhere), [...work, "notice: Queued, number 1.", "notice: Queued, number 2."])
+    assert.deepStrictEqual(shown(after(elsewhere, happened(end("")))), ["user: work", "tool: ls stopped "])
+  })
+
+  it("that answers what the agent asked stands in the turn, above what is made of it, also as the rows have it", () => {
+    const named = { ...place(), callId: "1", tool: "clarify" }
+    const asked: Event = { _tag: "tool.started", ...named, preview: "Which?" }
+    const told: Event = { _tag: "tool.settled", ...named, ok: true, preview: "The answer: blue" }
+    const state = after(
+      open,
+      happened(stored(1, "user", "ask", "t"), start(), asked),
+      say("m1", "blue"),
+      happened(settles("m1", ""), told, delta("So: blue."))
+    )
+    const expected = ["user: ask", "tool: Which? ok The answer: blue", "answer: blue", "words: So: blue."]
+    assert.deepStrictEqual(shown(state), expected)
+    const call = { id: "1", name: "clarify", arguments: "{}", preview: "Which?" }
+    const rows = [
+      row(1, { role: "user", text: "ask", turnId: "t" }),
+      row(2, { toolCalls: [call], turnId: "t" }),
+      row(3, { role: "tool", callId: "1", tool: "clarify", text: "The answer: blue", disposition: "ok", turnId: "t" }),
+      row(4, { text: "So: blue.", turnId: "t" })
+    ]
+    assert.deepStrictEqual(shown(after(open, page("a", rows))), expected)
+    assert.deepStrictEqual(shown(after(state, happened(end("So: blue.")), page("a", rows))), expected)
+  })
+
+  it("that is taken back is gone at once, with its answer; what came while that was asked for stays", () => {
+    const hi = [row(1, { role: "user", text: "hi", turnId: "t" }), row(2, { text: "hello", turnId: "t" })]
+    const state = after(
+      open,
+      page("a", hi),
+      happened(
+        stored(3, "user", "and", "u"),
+        start("u"),
+        delta("more", "u"),
+        stored(4, "assistant", "more", "u"),
+        end("more", "answered", "u")
+      ),
+      say("m1", "/undo"),
+      happened(settles("m1", "Taken back."))
+    )
+    const told = ["command: /undo", "notice: Taken back."]
+    assert.deepStrictEqual(shown(state), ["user: hi", "words: hello", "user: and", "words: more", ...told])
+    const left = after(state, page("a", hi, { known: 4 }))
+    assert.deepStrictEqual(shown(left), ["user: hi", "words: hello", ...told])
+    const since = after(state, happened(stored(5, "user", "new", "v")), page("a", hi, { known: 4 }))
+    assert.deepStrictEqual(shown(since), ["user: hi", "words: hello", ...told, "user: new"])
+    assert.deepStrictEqual(after(state, page("a", [], { known: 4 })).rows, [])
+  })
+
   it("that was told to a running turn, or was not answered, says so", () => {
     const one = after(open, { type: "said", id: "m1", text: "and this" })
-    assert.deepStrictEqual(shown(after(one, happened(end("", "steered", "event")))), ["steered: and this"])
-    assert.deepStrictEqual(shown(after(one, happened(end("", "dropped", "event")))), ["dropped: and this"])
+    assert.deepStrictEqual(shown(after(one, happened(settles("m1", "", "steered")))), ["steered: and this"])
+    assert.deepStrictEqual(shown(after(one, happened(settles("m1", "", "dropped")))), ["dropped: and this"])
   })
 
   it("that the gateway refused can be sent again; one that is settled cannot become unsettled", () => {
@@ -356,7 +484,7 @@ describe("a message", () => {
       { type: "sending", id: "m1", state: "refused", refusal: { code: "busy.full", text: "too many" } }
     )
     assert.deepStrictEqual(shown(after(refused, { type: "sending", id: "m1", state: "sending" })), ["sending: hi"])
-    const command = after(open, { type: "said", id: "m1", text: "/help" }, happened(end("Help.", "command", "event")))
+    const command = after(open, { type: "said", id: "m1", text: "/help" }, happened(settles("m1", "Help.")))
     const late = after(command, { type: "sending", id: "m1", state: "sent" })
     assert.deepStrictEqual(shown(late), ["command: /help", "notice: Help."])
   })
@@ -468,11 +596,7 @@ describe("a conversation", () => {
 
   it("goes on in another session after /new: what is said of it is shown there", () => {
     const moved: Event = { _tag: "session.changed", at: began, sessionKey: key("a"), sessionId: "a2" }
-    const state = after(
-      open,
-      { type: "said", id: "m1", text: "/new" },
-      happened(moved, end("A new one.", "command", "event"))
-    )
+    const state = after(open, { type: "said", id: "m1", text: "/new" }, happened(moved, settles("m1", "A new one.")))
     assert.deepStrictEqual(shown(state), ["command: /new"])
     const opened = after(state, { type: "opened", id: "a2" }, page("a2", []))
     assert.deepStrictEqual(shown(opened), ["notice: A new one."])
