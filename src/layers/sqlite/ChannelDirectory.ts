@@ -2,9 +2,9 @@ import type { SqlClient } from "@effect/sql"
 import { Clock, Effect, Layer, Schema } from "effect"
 import { ChannelDirectory, type NamedTopic } from "../../services/adapter/ChannelDirectory.js"
 import { bare } from "../../services/delivery/Target.js"
+import { Millis } from "../../services/operation/Instant.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import * as Rows from "./Rows.js"
-import { Millis } from "../../services/operation/Instant.js"
 
 const Row = Schema.Struct({
   platform: Schema.String,

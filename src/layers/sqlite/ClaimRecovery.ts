@@ -1,5 +1,6 @@
 /** How long claims live, and what becomes of those of a gateway that is dead (decision 14). */
 import { Clock, Effect, Schema } from "effect"
+import { Millis } from "../../services/operation/Instant.js"
 import type { Claimed, FireClaim, Recovered, RunEnding } from "../../services/schedule/FireClaim.js"
 import { JobNumber } from "../../services/schedule/Job.js"
 import * as Lateness from "../../services/schedule/Lateness.js"
@@ -9,7 +10,6 @@ import { type Database, type Step, Transaction } from "../../services/state/Data
 import * as Due from "./Due.js"
 import * as Rows from "./Rows.js"
 import type { ScheduleRules } from "./ScheduleRules.js"
-import { Millis } from "../../services/operation/Instant.js"
 
 /** A run's own lease and the gateway's: five beats. */
 export const leaseMillis = 300_000

@@ -8,10 +8,10 @@ import {
   CompactionStale,
   CompactionStore
 } from "../../services/session/CompactionStore.js"
+import { Millis } from "../../services/operation/Instant.js"
 import type { SessionId } from "../../services/session/Session.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import * as Rows from "./Rows.js"
-import { Millis } from "../../services/operation/Instant.js"
 
 /** Three beats may be missed. After a crash the session can be compacted again when it has run out. */
 const leaseMillis = 60_000

@@ -1,9 +1,9 @@
 import { Clock, Effect, Layer, Schema } from "effect"
 import { Cooldowns, nameOf, Seat } from "../../services/agent/Cooldowns.js"
+import { Millis } from "../../services/operation/Instant.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import * as Memory from "../models/Cooldowns.js"
 import * as Rows from "./Rows.js"
-import { Millis } from "../../services/operation/Instant.js"
 
 /** A cooldown that was begun later than this from now was written by a clock that was ahead: nobody waits for its time. */
 const aheadMillis = 60_000

@@ -1,11 +1,11 @@
 import { Clock, Effect, Layer, Schema } from "effect"
 import { DelegateResult, DelegateStatus } from "../../services/delegation/Delegation.js"
 import { DelegationStore } from "../../services/delegation/DelegationStore.js"
+import { Millis } from "../../services/operation/Instant.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import { Owner } from "../../services/state/Owner.js"
 import { isOwned } from "./OwnerLease.js"
 import * as Rows from "./Rows.js"
-import { Millis } from "../../services/operation/Instant.js"
 
 const delegation = {
   id: Schema.String,

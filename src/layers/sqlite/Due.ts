@@ -4,11 +4,11 @@
  */
 import type { SqlClient } from "@effect/sql"
 import { Clock, Effect, Schema } from "effect"
+import { Millis } from "../../services/operation/Instant.js"
 import { JobNumber } from "../../services/schedule/Job.js"
 import * as Schedule from "../../services/schedule/Schedule.js"
 import { Transaction } from "../../services/state/Database.js"
 import * as Rows from "./Rows.js"
-import { Millis } from "../../services/operation/Instant.js"
 
 export const Place = Schema.Struct({ job: JobNumber, nextAt: Millis, settled: Millis })
 export type Place = typeof Place.Type

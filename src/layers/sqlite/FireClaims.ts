@@ -2,6 +2,7 @@
 import { Clock, Effect, Layer, Schema } from "effect"
 import process from "node:process"
 import { Ids } from "../../services/operation/Ids.js"
+import { Millis } from "../../services/operation/Instant.js"
 import { Milestone } from "../../services/operation/Milestone.js"
 import { Settings } from "../../services/operation/Settings.js"
 import {
@@ -22,7 +23,6 @@ import * as Due from "./Due.js"
 import * as Rows from "./Rows.js"
 import * as OwnInstants from "./OwnInstants.js"
 import * as ScheduleRules from "./ScheduleRules.js"
-import { Millis } from "../../services/operation/Instant.js"
 
 /** Most jobs claimed in one transaction. */
 const most = 20_000

@@ -4,12 +4,12 @@ import { Inbox, type InboxEntry, type StoredArrival } from "../../services/conve
 import { InboundEvent } from "../../services/conversation/InboundEvent.js"
 import { bare } from "../../services/delivery/Target.js"
 import { Ids } from "../../services/operation/Ids.js"
+import { Millis } from "../../services/operation/Instant.js"
 import { SessionKey } from "../../services/session/SessionKey.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import { Owner } from "../../services/state/Owner.js"
 import { isOwned } from "./OwnerLease.js"
 import * as Rows from "./Rows.js"
-import { Millis } from "../../services/operation/Instant.js"
 
 /** How stale a chat's last sight may become before it is written again: one write a minute, not one a message. */
 const sightMillis = 60_000

@@ -2,11 +2,11 @@ import { Clock, Effect, Layer, Mailbox, Schema } from "effect"
 import { Parcel } from "../../fibers/Parcel.js"
 import { InternalEvents, type InternalRow } from "../../services/conversation/InternalEvents.js"
 import type { InternalCause } from "../../services/conversation/InboundEvent.js"
+import { Millis } from "../../services/operation/Instant.js"
 import { Database, type Step, Transaction } from "../../services/state/Database.js"
 import { Owner } from "../../services/state/Owner.js"
 import { isAnybody, isOwned } from "./OwnerLease.js"
 import * as Rows from "./Rows.js"
-import { Millis } from "../../services/operation/Instant.js"
 
 const Packed = Schema.parseJson(Parcel.schema(Schema.Null))
 const encodeParcel = Schema.encode(Packed)

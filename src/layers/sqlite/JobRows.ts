@@ -1,6 +1,7 @@
 /** How a job is read from its rows. */
 import type { SqlClient } from "@effect/sql"
 import { Effect, Either, Option, Schema } from "effect"
+import { Millis } from "../../services/operation/Instant.js"
 import { JobDefinition, JobId, JobNumber, JobState, RunStatus } from "../../services/schedule/Job.js"
 import type { StoredJob } from "../../services/schedule/JobStore.js"
 import { MonitorState } from "../../services/schedule/Monitor.js"
@@ -8,7 +9,6 @@ import * as Schedule from "../../services/schedule/Schedule.js"
 import * as Misfit from "../../services/operation/Misfit.js"
 import * as Due from "./Due.js"
 import * as Rows from "./Rows.js"
-import { Millis } from "../../services/operation/Instant.js"
 
 const text = Schema.NullOr(Schema.String)
 const instant = Schema.NullOr(Millis)

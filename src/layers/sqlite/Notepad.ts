@@ -1,8 +1,8 @@
 import { Clock, Effect, Layer, Schema } from "effect"
+import { Millis } from "../../services/operation/Instant.js"
 import { Notepad, NotepadFull } from "../../services/schedule/Notepad.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import * as Rows from "./Rows.js"
-import { Millis } from "../../services/operation/Instant.js"
 
 const longestKey = 128
 const mostValueBytes = 16 * 1024

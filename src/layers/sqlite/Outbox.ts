@@ -9,9 +9,9 @@ import {
 } from "../../services/delivery/Outbox.js"
 import { MediaFile } from "../../services/delivery/Media.js"
 import { Ids } from "../../services/operation/Ids.js"
+import { Millis } from "../../services/operation/Instant.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import * as Rows from "./Rows.js"
-import { Millis } from "../../services/operation/Instant.js"
 
 const { address: _address, cause: _cause, ...fields } = DeliveryRow.fields
 

@@ -3,11 +3,11 @@
  * unique like all others, so none of them runs again; everything else of the schedule comes in its time.
  */
 import { Effect, Schema } from "effect"
+import { farthest, Millis } from "../../services/operation/Instant.js"
 import type { JobNumber } from "../../services/schedule/Job.js"
 import * as Schedule from "../../services/schedule/Schedule.js"
 import { Transaction } from "../../services/state/Database.js"
 import * as Rows from "./Rows.js"
-import { farthest, Millis } from "../../services/operation/Instant.js"
 
 const Block = Schema.Struct({ first: Millis, last: Millis })
 type Block = typeof Block.Type

@@ -6,10 +6,10 @@ import {
   PairingRefused,
   type Revoked
 } from "../../services/conversation/Pairing.js"
+import { Millis } from "../../services/operation/Instant.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import * as PairingCode from "./PairingCode.js"
 import * as Rows from "./Rows.js"
-import { Millis } from "../../services/operation/Instant.js"
 
 /** gateway.md 3.2 */
 const validMillis = 60 * 60_000

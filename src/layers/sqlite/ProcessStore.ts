@@ -1,12 +1,12 @@
 import { Clock, Effect, Layer, Schema } from "effect"
 import { Parcel } from "../../fibers/Parcel.js"
+import { Millis } from "../../services/operation/Instant.js"
 import { ProcessSpec } from "../../services/shell/Process.js"
 import { ProcessStore } from "../../services/shell/ProcessStore.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import { Owner } from "../../services/state/Owner.js"
 import { isOwned } from "./OwnerLease.js"
 import * as Rows from "./Rows.js"
-import { Millis } from "../../services/operation/Instant.js"
 
 const Started = Schema.parseJson(Parcel.schema(ProcessSpec))
 const encode = Schema.encode(Started)

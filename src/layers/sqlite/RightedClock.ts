@@ -5,6 +5,7 @@
  * sum of counts is what the schedule asked for up to now, and the rest is counted when it comes.
  */
 import { Clock, Effect, Schema } from "effect"
+import { Millis } from "../../services/operation/Instant.js"
 import { JobNumber } from "../../services/schedule/Job.js"
 import type { Righted } from "../../services/schedule/JobStore.js"
 import * as Schedule from "../../services/schedule/Schedule.js"
@@ -13,7 +14,6 @@ import * as Due from "./Due.js"
 import * as OwnInstants from "./OwnInstants.js"
 import * as Rows from "./Rows.js"
 import type { ScheduleRules } from "./ScheduleRules.js"
-import { Millis } from "../../services/operation/Instant.js"
 
 /** The longest that a retry is put off; what waits longer was put off by a wrong clock. */
 const longestRetryMillis = 24 * 3_600_000

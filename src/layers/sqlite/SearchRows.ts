@@ -1,8 +1,8 @@
 /** Messages as they are searched (state-agent.md 2.6). */
 import { Effect, Either, Schema } from "effect"
+import { isMillis, Millis } from "../../services/operation/Instant.js"
 import * as Misfit from "../../services/operation/Misfit.js"
 import * as Rows from "./Rows.js"
-import { isMillis, Millis } from "../../services/operation/Instant.js"
 
 /** Characters of a message that are searched; results of tools can be whole files. */
 const mostCharacters = 65_536

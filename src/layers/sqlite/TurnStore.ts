@@ -3,13 +3,13 @@ import { Clock, Effect, Layer, type ParseResult, Schema } from "effect"
 import * as SessionIdentity from "../../fibers/SessionIdentity.js"
 import * as Turn from "../../fibers/Turn.js"
 import { TurnRefused, type TurnRow, TurnStore } from "../../services/conversation/TurnStore.js"
+import { Millis } from "../../services/operation/Instant.js"
 import * as Misfit from "../../services/operation/Misfit.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import { Owner } from "../../services/state/Owner.js"
 import { isOwned } from "./OwnerLease.js"
 import * as Rows from "./Rows.js"
 import { codeOf, detailOf } from "./SqliteFailure.js"
-import { Millis } from "../../services/operation/Instant.js"
 
 const Json = Schema.parseJson()
 const decodeTurn = Misfit.decoder(Turn.Turn)

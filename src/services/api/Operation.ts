@@ -4,9 +4,9 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { Schema } from "effect"
 import { GatewayStatus, HealthBrief, HealthDetail, WorkCounts } from "../operation/Health.js"
+import { Instant } from "../operation/Instant.js"
 import { Authentication } from "./Caller.js"
 import { answersWithEvents } from "./EventStream.js"
-import { Instant } from "../operation/Instant.js"
 import { Paused } from "../operation/Pause.js"
 
 /** Is it alive? The one question that needs no key. */

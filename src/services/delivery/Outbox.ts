@@ -1,9 +1,9 @@
 import { Context, type Effect, Schema } from "effect"
 import { Address } from "../../fibers/DeliveryOrigin.js"
+import { Millis } from "../operation/Instant.js"
 import type { Step } from "../state/Database.js"
 import type { StateError } from "../state/StateError.js"
 import { MediaFile } from "./Media.js"
-import { Millis } from "../operation/Instant.js"
 
 /** pending waits; sending may have left; sent has a proof; unknown is in doubt and is never sent again itself: a reply to a person has a copy (decision 22). */
 export const DeliveryState = Schema.Literal("pending", "sending", "sent", "failed", "unknown", "suppressed")

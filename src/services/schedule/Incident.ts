@@ -1,8 +1,8 @@
 import { Context, type Effect, Schema } from "effect"
+import { Millis } from "../operation/Instant.js"
 import type { Step } from "../state/Database.js"
 import type { StateError } from "../state/StateError.js"
 import { JobId, type JobNumber } from "./Job.js"
-import { Millis } from "../operation/Instant.js"
 
 /** `detected`: nobody was told yet; `alerted`: a notice left; `resolved`: the job ran well again; `closed`: its owner knows, and wants no more notices of it. */
 export const IncidentState = Schema.Literal("detected", "alerted", "resolved", "closed")

@@ -1,7 +1,7 @@
 import { Context, type Effect, Schema } from "effect"
+import { Millis } from "../operation/Instant.js"
 import type { StateError } from "../state/StateError.js"
 import { JobId, RunStatus } from "./Job.js"
-import { Millis } from "../operation/Instant.js"
 
 /** The number of an occurrence; never used twice. */
 export const OccurrenceId = Schema.Int.pipe(Schema.positive(), Schema.brand("hermes/OccurrenceId"))
