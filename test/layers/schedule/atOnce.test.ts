@@ -1,32 +1,18 @@
 /** What several ask for at once of the same jobs: no job ever runs beside itself, and no name is refused that nobody gave. */
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Either, FastCheck as fc, Layer } from "effect"
-import * as FireClaimsLayer from "../../../src/layers/sqlite/FireClaims.js"
-import { type FireClaim, FireClaims } from "../../../src/services/schedule/FireClaim.js"
+import { Effect, Either, FastCheck as fc } from "effect"
+import type { FireClaim } from "../../../src/services/schedule/FireClaim.js"
 import { JobNumber } from "../../../src/services/schedule/Job.js"
 import { Jobs } from "../../../src/services/schedule/Jobs.js"
 import { JobStore } from "../../../src/services/schedule/JobStore.js"
 import { Database } from "../../../src/services/state/Database.js"
 import { scaled } from "../../scale.js"
-import { handClock, jobs, nobody, ok } from "./support.js"
+import { jobs, nobody, ok, rows, withClaims } from "./support.js"
 
 const start = Date.UTC(2026, 2, 27, 10, 7)
 const second = 1_000
 
-const rows = (sql: string) =>
-  Effect.flatMap(Database, (database) => database.read("test", (client) => client.unsafe<Record<string, unknown>>(sql)))
-
-const under = <A, E>(
-  test: (at: { now: number }, claims: FireClaims["Type"]) => Effect.Effect<A, E, Jobs | JobStore | Database>
-) => {
-  const { at, clock } = handClock(start)
-  return FireClaims.pipe(
-    Effect.tap((claims) => claims.recover),
-    Effect.flatMap((claims) => test(at, claims)),
-    Effect.provide(FireClaimsLayer.layer.pipe(Layer.provideMerge(jobs()))),
-    Effect.withClock(clock)
-  )
-}
+const under = withClaims(start)
 
 /** As often as is said, at once; the words of each refusal. */
 const asked = (job: string, times: number) =>

@@ -17,13 +17,10 @@ import { StateError } from "../../../src/services/state/StateError.js"
 import { scaled } from "../../scale.js"
 import { folder } from "../sqlite/temporary.js"
 import { ids, settingsLayer } from "../support/hands.js"
-import { handClock, jobs, nobody, ok } from "./support.js"
+import { handClock, nobody, ok, rows, withClaims } from "./support.js"
 
 const minute = 60_000
 const start = Date.UTC(2026, 2, 27, 10, 7)
-
-const rows = (sql: string) =>
-  Effect.flatMap(Database, (database) => database.read("test", (client) => client.unsafe<Record<string, unknown>>(sql)))
 
 const write = (statement: string) =>
   Effect.flatMap(Database, (database) =>
@@ -64,17 +61,7 @@ const writtenByClaim = (count: number) =>
     }).pipe(Effect.provide(FireClaimsLayer.layer.pipe(Layer.provide(hands))))
   }).pipe(Effect.withClock(handClock(start).clock))
 
-const under = <A, E>(
-  test: (at: { now: number }, claims: FireClaims["Type"]) => Effect.Effect<A, E, Jobs | JobStore | Database>
-) => {
-  const { at, clock } = handClock(start)
-  return FireClaims.pipe(
-    Effect.tap((claims) => claims.recover),
-    Effect.flatMap((claims) => test(at, claims)),
-    Effect.provide(FireClaimsLayer.layer.pipe(Layer.provideMerge(jobs()))),
-    Effect.withClock(clock)
-  )
-}
+const under = withClaims(start)
 
 const zones = ["Europe/Berlin", "Europe/Paris"]
 const isStateError = Schema.is(StateError)

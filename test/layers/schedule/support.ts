@@ -6,6 +6,7 @@ import { address } from "../../../src/fibers/DeliveryOrigin.js"
 import * as Bell from "../../../src/layers/schedule/Bell.js"
 import * as Jobs from "../../../src/layers/schedule/Jobs.js"
 import * as Database from "../../../src/layers/sqlite/Database.js"
+import * as FireClaimsLayer from "../../../src/layers/sqlite/FireClaims.js"
 import * as JobStore from "../../../src/layers/sqlite/JobStore.js"
 import { ModelRoute } from "../../../src/services/agent/ModelRoute.js"
 import { SkillRefused, Skills } from "../../../src/services/agent/Skills.js"
@@ -17,9 +18,13 @@ import {
   UnknownPlatform
 } from "../../../src/services/delivery/TargetResolver.js"
 import type { CronSettings, ModelBackend } from "../../../src/services/operation/Settings.js"
+import { FireClaims } from "../../../src/services/schedule/FireClaim.js"
+import { Jobs as JobsTag } from "../../../src/services/schedule/Jobs.js"
+import { JobStore as JobStoreTag } from "../../../src/services/schedule/JobStore.js"
 import { LifecycleGuard } from "../../../src/services/schedule/LifecycleGuard.js"
 import { Monitors } from "../../../src/services/schedule/Monitor.js"
 import { ScriptRefused, Scripts } from "../../../src/services/schedule/Script.js"
+import { Database as DatabaseTag } from "../../../src/services/state/Database.js"
 import { ambient, ids, settings, settingsLayer } from "../support/hands.js"
 
 export const nobody = { origin: null, createdBy: null }
@@ -138,3 +143,24 @@ export const handClock = (start: number) => {
   })
   return { at, clock }
 }
+
+/** What the database of a test says to a query. */
+export const rows = (sql: string) =>
+  Effect.flatMap(DatabaseTag, (database) =>
+    database.read("test", (client) => client.unsafe<Record<string, unknown>>(sql))
+  )
+
+/** Runs a test over jobs and their claims, by a clock that begins at `start` and is moved by hand. */
+export const withClaims =
+  (start: number) =>
+  <A, E>(
+    test: (at: { now: number }, claims: FireClaims["Type"]) => Effect.Effect<A, E, JobsTag | JobStoreTag | DatabaseTag>
+  ) => {
+    const { at, clock } = handClock(start)
+    return FireClaims.pipe(
+      Effect.tap((claims) => claims.recover),
+      Effect.flatMap((claims) => test(at, claims)),
+      Effect.provide(FireClaimsLayer.layer.pipe(Layer.provideMerge(jobs()))),
+      Effect.withClock(clock)
+    )
+  }
