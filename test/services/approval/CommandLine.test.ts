@@ -226,6 +226,13 @@ describe("whatever the text", () => {
     )
   })
 
+  it("makes only so much of its values, which can grow a thousandfold with each name", () => {
+    const grown = (times: number) => `X=${"a/".repeat(100)}; Y=${"$X".repeat(times)}; cat $Y`
+    const rules = (line: string) => judged(line).found.map(({ rule }) => rule)
+    expect(rules(grown(4))).not.toContain("depth")
+    expect(rules(grown(1_000))).toContain("depth")
+  })
+
   it("is cut off in time, however deep or long", () => {
     const hard = [
       "$(".repeat(4_000),
@@ -238,7 +245,12 @@ describe("whatever the text", () => {
       "`$(".repeat(2_000),
       "f(){ f;f;}; ".repeat(600),
       `${"{a,b}".repeat(200)} x`,
-      `X=${"$X".repeat(2_000)}; $X`
+      `X=${"$X".repeat(2_000)}; $X`,
+      `X=${"a/".repeat(30)}; ${`X=${"$X".repeat(900)}; `.repeat(3)}cd $X`,
+      `X=(${"$X ".repeat(900)}); X=(${'"${X[@]}" '.repeat(400)}); rm "\${X[@]}"`,
+      `set -- ${"$@ ".repeat(1_000)}; set -- ${"$@ ".repeat(1_000)}; $@`,
+      `printf "${"%s".repeat(900)}$(printf "${"$_".repeat(900)}")" ${"$_ ".repeat(900)}`,
+      `X='${"a".repeat(7_000)}'; $X $X $X $X`
     ]
     for (const text of hard) {
       const began = performance.now()

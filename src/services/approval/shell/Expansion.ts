@@ -25,6 +25,8 @@ export interface Surroundings {
   readonly argumentsOf: ReadonlyArray<string> | null
   /** What `$_` stands for; null before the first command. */
   readonly lastWord: string | null
+  /** May so many more characters come from values? Each can be a thousand times the one before. */
+  readonly allows: (characters: number) => boolean
 }
 
 const valuesLimit = 16
@@ -90,12 +92,15 @@ const alternatives = (piece: Piece, first: boolean, around: Surroundings): Reado
 
 /** Every text that a word may become before it is cut into fields. */
 export const texts = (word: Word, around: Surroundings): ReadonlyArray<string> => {
+  if (!around.allows(0)) return [Marked.unknown]
   let found: ReadonlyArray<string> = [""]
-  word.pieces.forEach((piece, index) => {
+  for (const [index, piece] of word.pieces.entries()) {
     const more = alternatives(piece, index === 0, around)
+    const made = piece._tag === "Text" ? 0 : more.reduce((characters, text) => characters + text.length, 0)
+    if (!around.allows(made)) return [Marked.unknown]
     if (found.length * more.length > valuesLimit) found = [Marked.unknown]
     else found = found.flatMap((head) => more.map((tail) => head + tail))
-  })
+  }
   return found
 }
 

@@ -36,8 +36,11 @@ interface Context {
 /** Words that are no commands: where the parser takes one for a command, it and the shell disagree. */
 const reserved = /^(?:[{}!]|\[\[|\]\]|if|then|elif|else|fi|for|while|until|do|done|case|esac|select|function|in|[()]+)$/
 
-/** The shell runs what stands in a subscript when it counts, tests or sets: `x='a[$(rm y)]'; echo $((x))`. */
-const runningSubscript = /[A-Za-z_]\w*\[[^\][]*(?:\$\(|`)/
+/**
+ * The shell runs what stands in a subscript when it counts, tests or sets: `x='a[$(rm y)]'; echo $((x))`. A name is
+ * looked for at its beginning alone: from each of its letters a long one would be read to its end.
+ */
+const runningSubscript = /(?<!\w)\d*[A-Za-z_]\w*\[[^\][]*(?:\$\(|`)/
 const takesSubscripts =
   /^(?:let|test|\[|\[\[|printf|read|mapfile|readarray|unset|declare|typeset|local|export|readonly|wait|getopts)$/
 
@@ -46,6 +49,7 @@ const maxCommands = 2_000
 const fewCommands = 48
 const fewWords = 1_024
 const maxValues = 16
+const maxCharacters = 65_536
 
 export class Interpreter {
   readonly #options: Options
@@ -65,6 +69,7 @@ export class Interpreter {
   #programs: Set<string> | null = null
   #commands = 0
   #words = 0
+  #characters = 0
   #stopped = false
 
   constructor(options: Options) {
@@ -210,8 +215,17 @@ export class Interpreter {
       valuesOf: (name) => (name === except ? (this.#values.get(name) ?? null) : this.#valuesOf(name)),
       outputOf: (script, reads) => this.#output(script, reads ?? false),
       argumentsOf: positional ?? this.#positional,
-      lastWord: this.#lastWord
+      lastWord: this.#lastWord,
+      allows: (characters) => this.#allows(characters)
     }
+  }
+
+  #allows(characters: number): boolean {
+    this.#characters += characters
+    if (this.#characters <= maxCharacters) return true
+    if (!this.#stopped) this.#options.report("depth", "makes too much text to be understood")
+    this.#stopped = true
+    return false
   }
 
   /** Runs through a substitution once and gives its text when the line tells it. */
@@ -338,6 +352,7 @@ export class Interpreter {
       }
       for (const argv of argvs) argv.push(...first)
     }
+    if (this.#stopped) return
     for (const argv of argvs) this.#command(argv, bound, opened, { ...context, stdin: source }, false)
   }
 
