@@ -247,14 +247,14 @@ describe("whatever the text", () => {
       `${"{a,b}".repeat(200)} x`,
       `X=${"$X".repeat(2_000)}; $X`,
       `X=${"a/".repeat(30)}; ${`X=${"$X".repeat(900)}; `.repeat(3)}cd $X`,
-      `X=(${"$X ".repeat(900)}); X=(${'"${X[@]}" '.repeat(400)}); rm "\${X[@]}"`,
+      `X=(${"$X ".repeat(900)}); X=(${'"${X[@]}" '.repeat(400)}); "\${X[@]}"`,
       `set -- ${"$@ ".repeat(1_000)}; set -- ${"$@ ".repeat(1_000)}; $@`,
       `printf "${"%s".repeat(900)}$(printf "${"$_".repeat(900)}")" ${"$_ ".repeat(900)}`,
       `X='${"a".repeat(7_000)}'; $X $X $X $X`
     ]
     for (const text of hard) {
       const began = performance.now()
-      expect(verdict(text.slice(0, 8_192), { late: () => performance.now() - began > 10 })).not.toBe("allow")
+      expect(verdict(text.slice(0, 8_192), { late: () => performance.now() - began > 10 }), text.slice(0, 40)).not.toBe("allow")
       // The figures are the benchmark's (bench/rows/judge.ts); this finds what has no bound at all.
       expect(performance.now() - began).toBeLessThan(10_000)
     }
