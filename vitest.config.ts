@@ -21,13 +21,14 @@ const alone = [
 const long = full
   ? []
   : [
-      "test/e2e/{logins,providers,restart}.test.ts",
+      "test/e2e/{logins,providers,refusedToken,restart}.test.ts",
       "test/e2e/cron/starvation.test.ts",
       "test/e2e/identity/telegram.test.ts",
       "test/e2e/hands/death.test.ts",
       "test/e2e/kill/{processes,reply}.test.ts",
-      "test/e2e/badInput/{home,shutdown}.test.ts",
+      "test/e2e/badInput/{configuration,home,results,shutdown}.test.ts",
       "test/layers/conversation/LongTurn.test.ts",
+      "test/layers/sqlite/Siblings.test.ts",
       "test/programs/{database,doctor,hermes,setup}.test.ts"
     ]
 

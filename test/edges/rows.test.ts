@@ -194,7 +194,7 @@ describe("a cell of the database", () => {
   it.live("may hold anything", () =>
     Effect.forEach(
       FastCheck.sample(cells(), {
-        numRuns: scaled(2_000, 4),
+        numRuns: scaled(2_000, 2),
         ...(seed === undefined ? sameSamples : { seed: Number(seed) })
       }),
       (one) => Effect.map(trouble(one), (wrong) => assert.deepStrictEqual(wrong, [], JSON.stringify(one))),

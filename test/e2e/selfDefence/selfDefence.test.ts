@@ -131,7 +131,7 @@ describe("an agent that acts for its owner", () => {
         /** Where nobody is there it is the same judge: an ordinary run tries some of them. */
         const attempts = (run: Run): ReadonlyArray<Attempts.Attempt> => {
           const all = Attempts.all(target())
-          const nth = run === "attended" ? 1 : Math.floor(all.length / scaled(all.length, 24))
+          const nth = run === "attended" ? 1 : Math.floor(all.length / scaled(all.length, 14))
           return all.filter((_, at) => at % nth === 0)
         }
         const { home, person } = yield* Loopback.make(tempted({ attempts, target, told }), { config })
@@ -190,7 +190,7 @@ describe("an agent that acts for its owner", () => {
         // Somebody is there and does not answer; nobody is there, and a setting says yes to all that would be asked.
         yield* owner.says("try everything, attended")
         // A question would wait behind the request that is open, and so the rest of the attempts.
-        yield* Effect.mapError(owner.hears(/tried everything, attended/, 40), () => {
+        yield* Effect.mapError(owner.hears(/tried everything, attended/, 120), () => {
           const [at, attempt] = [told.size, attempts("attended")[told.size]]
           return new Error(`it was asked about: ${attempt === undefined ? "nothing" : shown(attempt, at)}`)
         })

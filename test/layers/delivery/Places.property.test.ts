@@ -431,7 +431,7 @@ describe("jobs and messages to places on three platforms", () => {
     broken.on = false
     await fc.assert(
       fc.asyncProperty(world, async (one) => check(await Effect.runPromise(run(one)))),
-      { numRuns: scaled(300, 6), endOnFailure: true }
+      { numRuns: scaled(300, 4), endOnFailure: true }
     )
   }, 3_600_000)
 

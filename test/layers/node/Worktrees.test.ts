@@ -234,7 +234,7 @@ describe("nothing is lost with a worktree", () => {
     Effect.gen(function* () {
       const worktrees = yield* Worktrees
       const samples = fc.sample(fc.array(fc.constantFrom(...acts), { maxLength: 5 }), {
-        numRuns: scaled(100, 2),
+        numRuns: scaled(100),
         seed: 11
       })
       const seen = new Set<string>()
