@@ -35,10 +35,12 @@ const ReadableRule = Schema.transform(Schema.Unknown, Schema.NullOr(Schema.typeS
   encode: (rule): unknown => rule
 })
 
+const Definition = Schema.parseJson(JobDefinition)
+
 const Row = Schema.Struct({
   number: JobNumber,
   id: JobId,
-  definition: Schema.parseJson(JobDefinition),
+  definition: Rows.remembered(Definition, 2_048),
   state: JobState,
   stateReason: text,
   pausedAt: instant,
@@ -162,7 +164,7 @@ export const problemOf = (row: unknown): string | null => {
   return Either.isLeft(decoded) ? Misfit.text(decoded.left) : null
 }
 
-const encode = Schema.encode(Schema.parseJson(JobDefinition))
+const encode = Schema.encode(Definition)
 
 /** A definition as its column. */
 export const encoded = (definition: JobDefinition) => encode(definition)

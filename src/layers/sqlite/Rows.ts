@@ -1,5 +1,5 @@
 import type { SqlConnection, SqlError, Statement } from "@effect/sql"
-import { Array, Effect, Either, type ParseResult, Predicate, Schema } from "effect"
+import { Array, Effect, Either, ParseResult, Predicate, Schema } from "effect"
 import { isMillis, Millis } from "../../services/operation/Instant.js"
 import * as Misfit from "../../services/operation/Misfit.js"
 
@@ -18,6 +18,34 @@ export const Shown = Schema.transform(Schema.Unknown, Millis, {
   decode: (at) => (isMillis(at) ? at : 0),
   encode: (at): unknown => at
 })
+
+/**
+ * A column whose texts are read again and again, for reading alone: what a text means is decoded once, for as many texts
+ * as are kept.
+ */
+export const remembered = <A extends object>(
+  schema: Schema.Schema<A, string>,
+  most: number
+): Schema.Schema<A, string> => {
+  const decode = ParseResult.decodeEither(schema)
+  const known = new Map<string, A>()
+  const meanings = new WeakSet<object>()
+  const Meaning = Schema.declare((value): value is A => Predicate.isObject(value) && meanings.has(value))
+  return Schema.transformOrFail(Schema.String, Meaning, {
+    strict: true,
+    decode: (text) => {
+      const meaning = known.get(text)
+      if (meaning !== undefined) return Either.right(meaning)
+      return Either.map(decode(text), (decoded) => {
+        if (known.size >= most) known.clear()
+        known.set(text, decoded)
+        meanings.add(decoded)
+        return decoded
+      })
+    },
+    encode: ParseResult.encode(schema)
+  })
+}
 
 type Query = Effect.Effect<ReadonlyArray<SqlConnection.Row>, SqlError.SqlError>
 type Failure = SqlError.SqlError | ParseResult.ParseError
