@@ -1,6 +1,6 @@
 /** What belongs to a conversation and is in no row of its transcript: messages on their way, and what the gateway says beside it. Pure. */
 import type { Attached, Message } from "./gateway.js"
-import { atEnd } from "./state.js"
+import { atEnd, type State } from "./state.js"
 
 /** On its way, taken by the gateway, to be sent again, refused, or without a turn of its own: a command, or told to a running turn. */
 export type SaidState = "sending" | "sent" | "unsent" | "refused" | "command" | "steered" | "dropped"
@@ -23,6 +23,8 @@ export interface Said {
   readonly files: ReadonlyArray<Attached>
   readonly state: SaidState
   readonly refusal: Refusal | null
+  /** When it was said, epoch milliseconds. */
+  readonly at: number
   /** The last row that was there before it. */
   readonly after: number
 }
@@ -36,6 +38,7 @@ export interface Notice {
   readonly text: string
   /** The message that it answers, by its id; null where it answers none. Another tab's is not among the asides. */
   readonly about: string | null
+  readonly at: number
   readonly after: number
 }
 
@@ -48,8 +51,16 @@ const kept = 100
 export const waits = (said: Said): boolean =>
   said.state === "sending" || said.state === "sent" || said.state === "unsent"
 
+/** Those of the shown conversation. What stands among rows that are not fetched yet comes with them. */
+export const shownOf = ({ asides, current, loading, more, rows }: State): ReadonlyArray<Aside> => {
+  const first = loading ? atEnd : more ? (rows[0]?.id ?? 0) : 0
+  return asides.filter(
+    (aside) => aside.sessionId === (current ?? "") && (aside.after >= first || (aside.kind === "said" && waits(aside)))
+  )
+}
+
 /** Notices that a message waits: of no interest when it does not any more. */
-const isOfWaiting = (code: string): boolean =>
+export const isOfWaiting = (code: string): boolean =>
   code.startsWith("busy.") || code === "queue.ok" || code === "pause.held" || code === "drain.queued"
 
 /** A gateway that was started anew says again that a message waits. */
@@ -159,9 +170,11 @@ export const withoutWaiting = (asides: ReadonlyArray<Aside>, sessionId: string):
   return without(asides, sessionId, ({ about, code }) => isOfWaiting(code) && !waiting.has(about ?? ""))
 }
 
+export const isOfTrouble = (code: string): boolean => code === "run.waiting" || code === "run.stalled"
+
 /** The model answers, or is asked no more. */
 export const withoutTrouble = (asides: ReadonlyArray<Aside>, sessionId: string): ReadonlyArray<Aside> =>
-  without(asides, sessionId, ({ code }) => code === "run.waiting" || code === "run.stalled")
+  without(asides, sessionId, ({ code }) => isOfTrouble(code))
 
 /** The model fails again: how long it is waited for now. */
 export const stillTrouble = (asides: ReadonlyArray<Aside>, sessionId: string, text: string): ReadonlyArray<Aside> =>
@@ -184,7 +197,7 @@ export const isSaidByMessage = (asides: ReadonlyArray<Aside>, sessionId: string,
       (aside.state === "sending" || aside.refusal?.code === code)
   )
 
-const isOfRestart = (code: string): boolean => code === "restart.going" || code.startsWith("drain.")
+export const isOfRestart = (code: string): boolean => code === "restart.going" || code.startsWith("drain.")
 
 /** The gateway is back: nobody is told any more that it goes, and what it refused meanwhile can be sent again. */
 export const withoutRestart = (asides: ReadonlyArray<Aside>): ReadonlyArray<Aside> =>

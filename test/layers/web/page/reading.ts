@@ -1,4 +1,5 @@
 /** A page without a browser: what it knows after what happened, and what a person would read on it. */
+import { shownOf } from "../../../../src/layers/web/page/asides.js"
 import { compose, fromRows, type Block } from "../../../../src/layers/web/page/blocks.js"
 import type { Event, Message } from "../../../../src/layers/web/page/gateway.js"
 import { type Action, reduce } from "../../../../src/layers/web/page/reduce.js"
@@ -33,7 +34,7 @@ export const blocks = (state: State): ReadonlyArray<Block> =>
   compose(
     fromRows(state.rows, state.helped, new Map()),
     state.turns.filter((turn) => turn.sessionId === state.current),
-    state.asides.filter((aside) => aside.sessionId === (state.current ?? ""))
+    shownOf(state)
   )
 
 export const read = (part: Part): ReadonlyArray<string> =>

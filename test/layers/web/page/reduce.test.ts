@@ -4,6 +4,8 @@ import { fromRows } from "../../../../src/layers/web/page/blocks.js"
 import type { Helped } from "../../../../src/layers/web/page/helped.js"
 import type { Event, Health } from "../../../../src/layers/web/page/gateway.js"
 import type { Action } from "../../../../src/layers/web/page/reduce.js"
+import { readFrom, written } from "../../../../src/layers/web/page/keeping.js"
+import { initial, type State } from "../../../../src/layers/web/page/state.js"
 import { after, blocks, happened, open, page, shown } from "./reading.js"
 import { began, key, row, session } from "./script.js"
 
@@ -303,7 +305,7 @@ describe("a turn", () => {
 
 describe("a message", () => {
   it("is shown when it is sent, and replaced by its row when it is stored", () => {
-    const sent = after(open, { type: "said", id: "m1", text: "hi" })
+    const sent = after(open, { type: "said", id: "m1", text: "hi", at: began })
     assert.deepStrictEqual(shown(sent), ["sending: hi"])
     const there = after(sent, happened(stored(1, "user", "hi", "t")))
     assert.deepStrictEqual(shown(there), ["user: hi"])
@@ -313,7 +315,7 @@ describe("a message", () => {
   it("is told apart from another tab's that comes first", () => {
     const state = after(
       open,
-      { type: "said", id: "m1", text: "mine" },
+      { type: "said", id: "m1", text: "mine", at: began },
       happened(stored(1, "user", "theirs", "t")),
       happened(stored(2, "user", "mine", "u"))
     )
@@ -321,7 +323,11 @@ describe("a message", () => {
   })
 
   it("said twice is two messages, each with a row of its own", () => {
-    const twice = after(open, { type: "said", id: "m1", text: "hi" }, { type: "said", id: "m2", text: "hi" })
+    const twice = after(
+      open,
+      { type: "said", id: "m1", text: "hi", at: began },
+      { type: "said", id: "m2", text: "hi", at: began }
+    )
     assert.deepStrictEqual(shown(after(twice, happened(stored(1, "user", "hi", "t")))), ["user: hi", "sending: hi"])
     const both = [row(1, { role: "user", text: "hi" }), row(2, { role: "user", text: "hi" })]
     assert.deepStrictEqual(shown(after(twice, page("a", both))), ["user: hi", "user: hi"])
@@ -330,7 +336,7 @@ describe("a message", () => {
   it("that could not be sent waits, and is found again among the rows when it was taken after all", () => {
     const lost = after(
       open,
-      { type: "said", id: "m1", text: "hi" },
+      { type: "said", id: "m1", text: "hi", at: began },
       { type: "connection", connection: "lost" },
       { type: "sending", id: "m1", state: "unsent" }
     )
@@ -347,7 +353,7 @@ describe("a message", () => {
     const state = after(
       open,
       { type: "opened", id: null },
-      { type: "said", id: "m1", text: "hi" },
+      { type: "said", id: "m1", text: "hi", at: began },
       { type: "begun", session: session("c") }
     )
     assert.strictEqual(state.current, "c")
@@ -359,14 +365,14 @@ describe("a message", () => {
     const state = after(
       open,
       page("a", [row(1, { role: "user", text: "earlier" })]),
-      { type: "said", id: "m1", text: "/status" },
+      { type: "said", id: "m1", text: "/status", at: began },
       happened(settles("m1", "Idle.")),
       happened(stored(2, "user", "later", "t"))
     )
     assert.deepStrictEqual(shown(state), ["user: earlier", "command: /status", "notice: Idle.", "user: later"])
   })
 
-  const say = (id: string, text: string): Action => ({ type: "said", id, text })
+  const say = (id: string, text: string): Action => ({ type: "said", id, text, at: began })
   const working = after(open, happened(stored(1, "user", "work", "t"), start(), toolStarts("1")))
   const work = ["user: work", "tool: ls running "]
 
@@ -472,7 +478,7 @@ describe("a message", () => {
   })
 
   it("that was told to a running turn, or was not answered, says so", () => {
-    const one = after(open, { type: "said", id: "m1", text: "and this" })
+    const one = after(open, { type: "said", id: "m1", text: "and this", at: began })
     assert.deepStrictEqual(shown(after(one, happened(settles("m1", "", "steered")))), ["steered: and this"])
     assert.deepStrictEqual(shown(after(one, happened(settles("m1", "", "dropped")))), ["dropped: and this"])
   })
@@ -480,13 +486,119 @@ describe("a message", () => {
   it("that the gateway refused can be sent again; one that is settled cannot become unsettled", () => {
     const refused = after(
       open,
-      { type: "said", id: "m1", text: "hi" },
+      { type: "said", id: "m1", text: "hi", at: began },
       { type: "sending", id: "m1", state: "refused", refusal: { code: "busy.full", text: "too many" } }
     )
     assert.deepStrictEqual(shown(after(refused, { type: "sending", id: "m1", state: "sending" })), ["sending: hi"])
-    const command = after(open, { type: "said", id: "m1", text: "/help" }, happened(settles("m1", "Help.")))
+    const command = after(open, { type: "said", id: "m1", text: "/help", at: began }, happened(settles("m1", "Help.")))
     const late = after(command, { type: "sending", id: "m1", state: "sent" })
     assert.deepStrictEqual(shown(late), ["command: /help", "notice: Help."])
+  })
+})
+
+describe("a reload of the tab", () => {
+  const hi = [row(1, { role: "user", text: "hi", turnId: "t" }), row(2, { text: "hello", turnId: "t" })]
+  const and = [row(3, { role: "user", text: "and", turnId: "u" }), row(4, { text: "more", turnId: "u" })]
+  const say = (id: string, text: string): Action => ({ type: "said", id, text, at: began })
+  const full: Action = {
+    type: "sending",
+    id: "m3",
+    state: "refused",
+    refusal: { code: "busy.full", text: "too many wait" }
+  }
+  const reloaded = (state: State): State =>
+    after(
+      { ...initial, asides: readFrom(written(state.asides)) },
+      { type: "sessions", sessions: [session("a"), session("b")] },
+      { type: "opened", id: "a" }
+    )
+
+  it("shows commands, their answers and what was not taken where they stood, as often as it is done", () => {
+    const state = after(
+      open,
+      page("a", hi),
+      say("m1", "/status"),
+      happened(settles("m1", "Idle.")),
+      page("a", [...hi, ...and]),
+      say("m2", "/help"),
+      happened(settles("m2", "Help.")),
+      say("m3", "no"),
+      full
+    )
+    const expected = [
+      "user: hi",
+      "words: hello",
+      "command: /status",
+      "notice: Idle.",
+      "user: and",
+      "words: more",
+      "command: /help",
+      "notice: Help.",
+      "refused: no"
+    ]
+    assert.deepStrictEqual(shown(state), expected)
+    const once = after(reloaded(state), page("a", [...hi, ...and]))
+    assert.deepStrictEqual(shown(once), expected)
+    const more = after(once, say("m4", "/help"), happened(settles("m4", "Help again.")))
+    const twice = after(reloaded(more), page("a", [...hi, ...and]))
+    assert.deepStrictEqual(shown(twice), [...expected, "command: /help", "notice: Help again."])
+    const keys = blocks(twice).map(({ key }) => key)
+    assert.strictEqual(new Set(keys).size, keys.length)
+  })
+
+  it("sends what was on its way, knows it by its row, and takes a command for answered", () => {
+    const taken: Action = { type: "sending", id: "m1", state: "sent" }
+    const state = reloaded(after(open, page("a", hi), say("m1", "and"), taken, say("m2", "then")))
+    assert.deepStrictEqual(shown(state), ["sent: and", "unsent: then"])
+    assert.deepStrictEqual(shown(after(state, page("a", [...hi, ...and]))).slice(2), [
+      "user: and",
+      "words: more",
+      "unsent: then"
+    ])
+    const command = after(open, page("a", hi), say("m1", "/status"), taken)
+    assert.deepStrictEqual(shown(after(reloaded(command), page("a", hi))).slice(2), ["command: /status"])
+  })
+
+  it("says no more what was true of the moment, nor that something waits which does not", () => {
+    const told = happened(
+      notice("run.waiting", "it is slow"),
+      notice("drain.queued", "it goes"),
+      answers("m1", "busy.queued", "It's next."),
+      notice("home.missing", "no home")
+    )
+    const waiting = after(open, page("a", hi), say("m1", "and"), told)
+    assert.deepStrictEqual(shown(after(reloaded(waiting), page("a", hi))).slice(2), [
+      "notice: no home",
+      "unsent: and",
+      "notice: It's next."
+    ])
+    const elsewhere = after(open, page("a", hi), told)
+    assert.deepStrictEqual(shown(after(reloaded(elsewhere), page("a", hi))).slice(2), ["notice: no home"])
+  })
+
+  it("shows nothing above the rows that is below others, until those are there", () => {
+    const state = after(open, page("a", hi), say("m1", "/status"), happened(settles("m1", "Idle.")))
+    const newest = after(reloaded(state), page("a", and, { full: true }))
+    assert.deepStrictEqual(shown(newest), ["user: and", "words: more"])
+    assert.deepStrictEqual(shown(after(newest, page("a", hi, { earlier: true }))), [
+      "user: hi",
+      "words: hello",
+      "command: /status",
+      "notice: Idle.",
+      "user: and",
+      "words: more"
+    ])
+  })
+
+  it("keeps the newest of what is too long, and nothing of another shape", () => {
+    const long = (id: string): Action => say(id, id.repeat(400_000))
+    const state = after(open, long("m1"), long("m2"), say("m3", "short"))
+    assert.deepStrictEqual(
+      readFrom(written(state.asides)).map(({ id }) => id),
+      ["m2", "m3"]
+    )
+    assert.deepStrictEqual(readFrom(`{"layout":0,"asides":[{"kind":"said"}]}`), [])
+    assert.deepStrictEqual(readFrom("null"), [])
   })
 })
 
@@ -510,7 +622,7 @@ describe("a restart of the gateway", () => {
       conversations: []
     }
   })
-  const said: Action = { type: "said", id: "m1", text: "hi" }
+  const said: Action = { type: "said", id: "m1", text: "hi", at: began }
   const refusal: Action = {
     type: "sending",
     id: "m1",
@@ -596,7 +708,11 @@ describe("a conversation", () => {
 
   it("goes on in another session after /new: what is said of it is shown there", () => {
     const moved: Event = { _tag: "session.changed", at: began, sessionKey: key("a"), sessionId: "a2" }
-    const state = after(open, { type: "said", id: "m1", text: "/new" }, happened(moved, settles("m1", "A new one.")))
+    const state = after(
+      open,
+      { type: "said", id: "m1", text: "/new", at: began },
+      happened(moved, settles("m1", "A new one."))
+    )
     assert.deepStrictEqual(shown(state), ["command: /new"])
     const opened = after(state, { type: "opened", id: "a2" }, page("a2", []))
     assert.deepStrictEqual(shown(opened), ["notice: A new one."])
@@ -742,8 +858,8 @@ describe("a lost connection", () => {
   it("keeps what could not be sent when the key is asked for again", () => {
     const state = after(
       open,
-      { type: "said", id: "m1", text: "hi" },
-      { type: "said", id: "m2", text: "done" },
+      { type: "said", id: "m1", text: "hi", at: began },
+      { type: "said", id: "m2", text: "done", at: began },
       { type: "sending", id: "m1", state: "unsent" },
       { type: "sending", id: "m2", state: "sent" },
       { type: "access", access: "out", problem: "the key" }
