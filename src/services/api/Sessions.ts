@@ -89,7 +89,9 @@ export const MessageView = Schema.Struct({
   tool: text,
   disposition: text,
   /** What was sent along with it. */
-  files: Schema.Array(FileView)
+  files: Schema.Array(FileView),
+  /** A tool's: what people said while it ran, which the model read with its result; absent where nobody did. */
+  told: Schema.optional(Schema.Array(Schema.Struct({ text: Schema.String, messageId: text, at: Instant })))
 }).annotations({ identifier: "Message" })
 export type MessageView = typeof MessageView.Type
 

@@ -98,16 +98,17 @@ const message = (text: string): string => text.replace(/^\/(?:queue|q|steer)\s+/
 const isRowOf = (text: string, said: Said): boolean =>
   text === message(said.text) || (said.files.length > 0 && text.endsWith(`\n${message(said.text)}`))
 
-/** What was said is a row now: each row stands for one of the messages with its text. */
+/** What was said is a row now, or in a tool's: each row of a person stands for one of the messages with its text. */
 export const withoutStored = (
   asides: ReadonlyArray<Aside>,
   sessionId: string,
   rows: ReadonlyArray<Message>
 ): ReadonlyArray<Aside> => {
   const stored = rows.filter((row) => row.role === "user")
-  const gone = new Set<string>()
+  const told = new Set(rows.flatMap((row) => (row.told ?? []).map(({ messageId }) => messageId)))
+  const gone = new Set(asides.flatMap(({ id }) => (told.has(id) ? [id] : [])))
   for (const aside of asides) {
-    if (aside.kind !== "said" || aside.sessionId !== sessionId || !waits(aside)) continue
+    if (aside.kind !== "said" || aside.sessionId !== sessionId || !waits(aside) || gone.has(aside.id)) continue
     const index = stored.findIndex((row) => (row.id > aside.after || aside.after === atEnd) && isRowOf(row.text, aside))
     if (index < 0) continue
     stored.splice(index, 1)

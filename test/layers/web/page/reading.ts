@@ -45,7 +45,8 @@ export const read = (part: Part): ReadonlyArray<string> =>
     : part.kind === "tool"
       ? [
           `tool: ${part.preview} ${part.state} ${part.result}`,
-          ...[answerOf(part)].flatMap((answer) => (answer === null ? [] : [`answer: ${answer}`]))
+          ...[answerOf(part)].flatMap((answer) => (answer === null ? [] : [`answer: ${answer}`])),
+          ...part.told.map(({ text }) => `told: ${text}`)
         ]
       : part.kind === "files"
         ? part.files.map(({ name }) => `file: ${name}`)
@@ -56,7 +57,7 @@ export const shown = (state: State): ReadonlyArray<string> =>
   blocks(state).flatMap((block) => {
     switch (block.kind) {
       case "user":
-        return [`user: ${block.text}`]
+        return [`user: ${block.text}`, ...block.files.map(({ name }) => `file: ${name}`)]
       case "said":
         return [`${block.said.state}: ${block.said.text}`]
       case "notice":

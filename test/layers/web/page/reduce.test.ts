@@ -453,6 +453,58 @@ describe("a message", () => {
     assert.deepStrictEqual(shown(after(state, happened(end("So: blue.")), page("a", rows))), expected)
   })
 
+  it("that was told to a running turn stands in it, behind the tool that ran, as it runs and as the rows have it", () => {
+    const state = after(
+      open,
+      happened(stored(1, "user", "look", "t"), start(), toolStarts("1")),
+      say("m1", "mind the cat"),
+      happened(answers("m1", "busy.steered", "Got it."), settles("m1", "", "steered"))
+    )
+    const call = { id: "1", name: "terminal", arguments: "{}", preview: "ls" }
+    const told = [{ text: "mind the cat", messageId: "m1", at: new Date(began).toISOString() }]
+    const rows = [
+      row(1, { role: "user", text: "look", turnId: "t" }),
+      row(2, { toolCalls: [call], turnId: "t" }),
+      row(3, { role: "tool", callId: "1", tool: "terminal", text: "a file, b", disposition: "ok", turnId: "t", told })
+    ]
+    const behindTool = ["user: look", "tool: ls ok a file, b", "told: mind the cat"]
+    const live = after(state, page("a", rows), happened(toolEnds("1"), delta("I see.")))
+    assert.deepStrictEqual(shown(live), [...behindTool, "words: I see."])
+    const all = page("a", [...rows, row(4, { text: "I see.", turnId: "t" })])
+    assert.deepStrictEqual(shown(after(live, happened(end("I see.")), all)), [...behindTool, "words: I see."])
+    assert.deepStrictEqual(shown(after(open, all)), [...behindTool, "words: I see."])
+    const elsewhere = after(open, happened(stored(1, "user", "look", "t"), start(), toolStarts("1")), page("a", rows))
+    assert.deepStrictEqual(shown(elsewhere), behindTool)
+  })
+
+  it("names the files that went with it, not where they lie; what else looks like a file is words", () => {
+    const attached = "(attached: a, plan.pdf, application/pdf, at /home/me/media/web/0123456789ab-plan.pdf)"
+    const of = (text: string): ReadonlyArray<string> =>
+      shown(after(open, page("a", [row(1, { role: "user", text, turnId: "t" })])))
+    assert.deepStrictEqual(of(`${attached}\nread this`), ["user: read this", "file: a, plan.pdf"])
+    assert.deepStrictEqual(of(`${attached}\n(a, plan.pdf)`), ["user: ", "file: a, plan.pdf"])
+    const heard = `(in reply to me: "x")\n${attached}\n(what is said in it: "hm")`
+    assert.deepStrictEqual(of(`${heard}\nwell`), [
+      `user: (in reply to me: "x")\n(what is said in it: "hm")\nwell`,
+      "file: a, plan.pdf"
+    ])
+    assert.deepStrictEqual(of(`well\n${attached}`), [`user: well\n${attached}`])
+    assert.deepStrictEqual(of("(only this)"), ["user: (only this)"])
+  })
+
+  it("has the time at which it was said, an answer that of its last words, also after a reload", () => {
+    const times = (state: State): ReadonlyArray<number | null> =>
+      blocks(state).map((block) => (block.kind === "said" ? block.said.at : block.kind === "summary" ? null : block.at))
+    const said = after(open, say("m1", "hi"))
+    assert.deepStrictEqual(times(said), [began])
+    const runs = after(said, happened(stored(1, "user", "hi", "t"), start(), delta("hel")))
+    assert.deepStrictEqual(times(runs), [began, null])
+    const rows = page("a", [row(1, { role: "user", text: "hi", turnId: "t" }), row(2, { text: "hello", turnId: "t" })])
+    assert.deepStrictEqual(times(after(runs, happened(end("hello")), rows)), [began, began + 2])
+    assert.deepStrictEqual(times(after(open, rows)), [began + 1, began + 2])
+    assert.deepStrictEqual(times(after(open, happened(notice("home.missing", "no home")))), [began])
+  })
+
   it("that is taken back is gone at once, with its answer; what came while that was asked for stays", () => {
     const hi = [row(1, { role: "user", text: "hi", turnId: "t" }), row(2, { text: "hello", turnId: "t" })]
     const state = after(
