@@ -4,7 +4,7 @@ import type { SaidFile } from "./words.js"
 import { When } from "./When.js"
 
 const Files = ({ files }: { readonly files: ReadonlyArray<SaidFile> }): VNode => (
-  <ul class="files" aria-label="Attached files">
+  <ul class="files" aria-label="Files">
     {files.map(({ name }, index) => (
       <li key={index} class="file">
         <ClipIcon /> {name}

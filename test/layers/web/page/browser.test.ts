@@ -673,6 +673,58 @@ if (Stage.browserPath === null && !required) {
       )
 
       it(
+        "puts what is said while it works where it was said, with its time, and names a file: after a reload and elsewhere too",
+        async () => {
+          const me = await enter()
+          await me.say("/busy steer")
+          await me.log.getByText(/^From now on/).waitFor()
+          await me.say("do sh -c 'touch steered.txt'")
+          await me.question.waitFor()
+          await me.say("mind the cat")
+          await me.log.getByText(/^Got it\./).waitFor()
+          await me.question.getByRole("button", { name: "Approve" }).click()
+          await me.reads("That is all.")
+          await me.rests()
+          await me.page.getByLabel("Files to attach").setInputFiles({
+            name: "plan.txt",
+            mimeType: "text/plain",
+            buffer: Buffer.from("first this, then that")
+          })
+          await me.page.getByRole("list", { name: "Attached files" }).getByText("plan.txt").waitFor()
+          await me.say("say read it")
+          await me.rests()
+          const other = person((await tab()).page)
+          await other.page.goto(`${gateway.url}/#key=${key}`)
+          const isInPlace = async (one: Person): Promise<void> => {
+            const file = one.mine.last().getByRole("listitem")
+            await file.waitFor()
+            assert.strictEqual((await file.innerText()).trim(), "plan.txt")
+            assert.notInclude(await one.mine.last().innerText(), "attached:")
+            const told = one.answers.first().getByRole("article", { name: "You" })
+            assert.strictEqual(await told.innerText(), "mind the cat")
+            const parts = [one.answers.first().locator("details"), told, one.log.getByText("That is all.")]
+            const tops = await Promise.all(parts.map(topOf))
+            assert.deepStrictEqual(
+              tops,
+              tops.toSorted((a, b) => a - b)
+            )
+            assert.strictEqual(await one.log.getByText("mind the cat").count(), 1)
+            const time = one.log.locator("time").last()
+            assert.match((await time.getAttribute("title")) ?? "", /\b20\d\d\b/)
+          }
+          await isInPlace(me)
+          await isInPlace(other)
+          const read = await me.log.innerText()
+          await picture(me.page, "told")
+          await isAccessible(me.page)
+          await me.page.reload()
+          await isInPlace(me)
+          assert.strictEqual(await me.log.innerText(), read)
+        },
+        patience
+      )
+
+      it(
         "keeps answering when much waits: questions are answered with many messages under way",
         async () => {
           const me = await enter()
