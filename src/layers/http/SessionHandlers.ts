@@ -116,7 +116,7 @@ export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
       })
 
     return handlers
-      .handle("list", ({ urlParams: { archived, before, beforeId, limit, pinned } }) =>
+      .handle("list", ({ urlParams: { archived, before, beforeId, limit, pinned, runs } }) =>
         answered(
           Effect.map(
             sessions.list({
@@ -125,7 +125,8 @@ export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
               archived: archived ?? false,
               pinned: pinned ?? false,
               ...(before === undefined ? {} : { before }),
-              ...(beforeId === undefined ? {} : { beforeId })
+              ...(beforeId === undefined ? {} : { beforeId }),
+              ...(runs === undefined ? {} : { runs })
             }),
             (rows) => rows.map(sessionView)
           )

@@ -178,11 +178,15 @@ export const Sessions = HttpApiGroup.make("sessions")
           before: Schema.optional(Instant),
           beforeId: Schema.optional(Schema.String),
           archived: Flag,
-          pinned: Flag
+          pinned: Flag,
+          runs: Flag
         })
       )
       .addSuccess(Schema.Array(SessionView))
-      .annotate(OpenApi.Summary, "Sessions, newest activity first; those of delegates and archived ones are left out")
+      .annotate(
+        OpenApi.Summary,
+        "Sessions, newest activity first; those of delegates and archived ones are left out. `runs`: those of jobs' runs alone, or without them"
+      )
   )
   .add(
     HttpApiEndpoint.get("search", "/api/sessions/search")
