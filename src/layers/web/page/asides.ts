@@ -94,9 +94,12 @@ export const places = (asides: ReadonlyArray<Aside>): ReadonlyArray<number> => {
 /** The message within a command that sends one. */
 const message = (text: string): string => text.replace(/^\/(?:queue|q|steer)\s+/i, "").trim()
 
+/** Its row is what was said before, which stands at the end once more. */
+const isRetry = ({ text }: Said): boolean => /^\/retry\s*$/i.test(text)
+
 /** The row of a message with files names them before its text. */
 const isRowOf = (text: string, said: Said): boolean =>
-  text === message(said.text) || (said.files.length > 0 && text.endsWith(`\n${message(said.text)}`))
+  isRetry(said) || text === message(said.text) || (said.files.length > 0 && text.endsWith(`\n${message(said.text)}`))
 
 /** What was said is a row now, or in a tool's: each row of a person stands for one of the messages with its text. */
 export const withoutStored = (

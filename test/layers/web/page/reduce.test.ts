@@ -529,6 +529,19 @@ describe("a message", () => {
     assert.deepStrictEqual(after(state, page("a", [], { known: 4 })).rows, [])
   })
 
+  it("that asks for another answer is gone when that begins, and so is the answer before", () => {
+    const hi = [row(1, { role: "user", text: "hi", turnId: "t" }), row(2, { text: "hello", turnId: "t" })]
+    const asked = after(open, page("a", hi), say("m1", "/retry"))
+    assert.deepStrictEqual(shown(asked), ["user: hi", "words: hello", "sending: /retry"])
+    const again = row(3, { role: "user", text: "hi", turnId: "u" })
+    const begins = after(asked, happened(stored(3, "user", "hi", "u"), start("u")), page("a", [again], { known: 3 }))
+    assert.deepStrictEqual(shown(begins), ["user: hi"])
+    const answered = after(begins, happened(delta("well", "u"), end("well", "answered", "u")))
+    assert.deepStrictEqual(shown(answered), ["user: hi", "words: well"])
+    const nothing = happened(settles("m1", "Nothing to take back."))
+    assert.deepStrictEqual(shown(after(asked, nothing)).slice(2), ["command: /retry", "notice: Nothing to take back."])
+  })
+
   it("that was told to a running turn, or was not answered, says so", () => {
     const one = after(open, { type: "said", id: "m1", text: "and this", at: began })
     assert.deepStrictEqual(shown(after(one, happened(settles("m1", "", "steered")))), ["steered: and this"])
