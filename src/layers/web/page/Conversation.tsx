@@ -11,7 +11,7 @@ import { Mine } from "./Mine.js"
 import { Question } from "./Question.js"
 import { fullTime } from "./time.js"
 import { Turn } from "./Turn.js"
-import { withFiles } from "./words.js"
+import { ofAttached, withFiles } from "./words.js"
 
 /** Pixels from the end of the conversation within which it is followed, and from its beginning within which more is fetched. */
 const nearEnd = 80
@@ -35,7 +35,7 @@ interface Sending {
 const SaidView = ({ said, onAgain, onWithdraw }: { readonly said: Said } & Sending): VNode => {
   const caption = captions[said.state]
   return (
-    <Mine {...withFiles(said.text, said.files)} at={said.at} waiting={waits(said)}>
+    <Mine {...withFiles(said.text, said.files.map(ofAttached))} at={said.at} waiting={waits(said)}>
       {caption === null ? null : (
         <p class={said.state === "refused" ? "caption wrong" : "caption"}>
           {caption} {said.refusal?.text}
