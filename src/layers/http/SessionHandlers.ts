@@ -56,7 +56,7 @@ const longestTurnMillis = 86_400_000
 
 const withTold = (view: MessageView, entries: ReadonlyArray<InboxEntry>): MessageView => {
   if (view.role !== "tool" || entries.length === 0) return view
-  const { text, told } = Steered.taken(view.text, entries)
+  const { text, told } = Steered.taken(view, entries)
   return told.length === 0 ? view : { ...view, text, told }
 }
 

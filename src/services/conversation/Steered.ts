@@ -24,23 +24,23 @@ const textOf = ({ event }: InboxEntry): string => {
 }
 
 /**
- * A result without what was said, by the messages that may be in it, in their order. What only looks like one stays
- * where it is: a tool may bring anything.
+ * A result without what was said, by the messages that may be in it, in their order: those that were there when it was
+ * stored. What only looks like one stays where it is: a tool may bring anything.
  */
 export const taken = (
-  result: string,
+  result: { readonly text: string; readonly at: number },
   entries: ReadonlyArray<InboxEntry>
 ): { readonly text: string; readonly told: ReadonlyArray<Told> } =>
   entries.reduceRight<{ readonly text: string; readonly told: ReadonlyArray<Told> }>(
     (left, entry) => {
       const text = textOf(entry)
       const end = after("", Notice.steered([{ text, source: entry.event.source }]))
-      return left.text.endsWith(end)
+      return entry.acceptedAt <= result.at && left.text.endsWith(end)
         ? {
             text: left.text.slice(0, -end.length),
             told: [{ text, messageId: entry.event.messageId, at: entry.acceptedAt }, ...left.told]
           }
         : left
     },
-    { text: result, told: [] }
+    { text: result.text, told: [] }
   )

@@ -25,14 +25,21 @@ describe("what was said to a turn that ran", () => {
   it("is told from the result that carries it, in its order, by the command too", () => {
     const result = Steered.after("a file", said("mind the cat", "and\n\nthe dog"))
     assert.isTrue(Steered.mayHold(result))
-    assert.deepStrictEqual(Steered.taken(result, entries), {
+    assert.deepStrictEqual(Steered.taken({ text: result, at: 3 }, entries), {
       text: "a file",
       told: [
         { text: "mind the cat", messageId: "m-1", at: 1 },
         { text: "and\n\nthe dog", messageId: "m-2", at: 2 }
       ]
     })
-    assert.deepStrictEqual(Steered.taken(Steered.after("", said("mind the cat")), entries).text, "")
+    assert.deepStrictEqual(Steered.taken({ text: Steered.after("", said("mind the cat")), at: 3 }, entries).text, "")
+  })
+
+  it("is, of two with the same words, the one that was there when the result was stored", () => {
+    const twice = [entry("1", "mind the cat", 1), entry("2", "mind the cat", 5)]
+    const told = (at: number) =>
+      Steered.taken({ text: Steered.after("a file", said("mind the cat")), at }, twice).told.map(({ at }) => at)
+    assert.deepStrictEqual([told(3), told(7)], [[1], [5]])
   })
 
   it("is nothing that nobody said, and nothing in the midst of a result", () => {
@@ -41,7 +48,7 @@ describe("what was said to a turn that ran", () => {
       `${Steered.after("a page", said("mind the cat"))}\nand more`,
       "a file"
     ])
-      assert.deepStrictEqual(Steered.taken(result, entries), { text: result, told: [] })
+      assert.deepStrictEqual(Steered.taken({ text: result, at: 3 }, entries), { text: result, told: [] })
     assert.isFalse(Steered.mayHold("a file"))
   })
 })
