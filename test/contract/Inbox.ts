@@ -1,6 +1,6 @@
 /** What every layer that provides `Inbox` and `ChannelDirectory` does. */
 import { assert, describe, layer as suiteLayer } from "@effect/vitest"
-import { Effect, FastCheck as fc, type Layer, TestClock } from "effect"
+import { Clock, Effect, FastCheck as fc, type Layer, TestClock } from "effect"
 import * as CronMarker from "../../src/fibers/CronMarker.js"
 import { ChannelDirectory } from "../../src/services/adapter/ChannelDirectory.js"
 import { Inbox, type StoredArrival } from "../../src/services/conversation/Inbox.js"
@@ -62,6 +62,31 @@ export const suite = (name: string, stores: Layer.Layer<Database | Inbox | Chann
           assert.isNull(yield* take("evt_again", "t3"))
           assert.isNull(yield* inbox.get("evt_again"))
           assert.deepStrictEqual(yield* inbox.unbegun, [])
+        })
+      )
+
+      it.effect("tells what was handed to turns that ran: of one conversation, by when it was accepted, in order", () =>
+        Effect.gen(function* () {
+          const inbox = yield* Inbox
+          const db = yield* Database
+          const begin = yield* Clock.currentTimeMillis
+          const accepted = (name: string, text: string) => inbox.accept(key(name), event({ text }), arrival)
+          const entries = [
+            yield* accepted("steer", "one"),
+            yield* accepted("steer", "two"),
+            yield* accepted("steer", "waits"),
+            yield* accepted("other", "elsewhere")
+          ]
+          yield* TestClock.adjust("1 minute")
+          const later = yield* accepted("steer", "later")
+          for (const entry of [...entries.filter((entry) => entry?.event.text !== "waits"), later])
+            yield* db.write("test", inbox.settle(entry!.id, "steered", null))
+          const texts = (from: number, to: number) =>
+            Effect.map(inbox.steered(key("steer"), { from, to }), (found) => found.map(({ event }) => event.text))
+          assert.deepStrictEqual(yield* texts(begin, begin), ["one", "two"])
+          assert.deepStrictEqual(yield* texts(begin, begin + 60_000), ["one", "two", "later"])
+          assert.deepStrictEqual(yield* texts(begin + 1, begin + 59_999), [])
+          yield* db.write("test", inbox.settle(entries[2]!.id, "dropped", null))
         })
       )
 

@@ -371,6 +371,22 @@ export const suite = (name: string, stores: Layer.Layer<Database | SessionStore 
           })
       )
 
+      it.effect("runs of jobs are listed alone, or left out", () =>
+        Effect.gen(function* () {
+          const sessions = yield* SessionStore
+          const talk = yield* sessions.resolve(key("talk"), source({ chatId: "talk" }))
+          const run = yield* write(
+            sessions.create({ key: null, source: "cron", origin: null, parentId: null, hidden: false, model: null })
+          )
+          const listed = (which: { readonly runs?: boolean }) =>
+            Effect.map(sessions.list({ owner: null, limit: 1_000, ...which }), (rows) =>
+              rows.map(({ id }) => id).filter((id) => id === talk.id || id === run.id)
+            )
+          assert.sameMembers([...(yield* listed({}))], [talk.id, run.id])
+          assert.deepStrictEqual([yield* listed({ runs: true }), yield* listed({ runs: false })], [[run.id], [talk.id]])
+        })
+      )
+
       it.effect("what is archived is out of the list until something is said there", () =>
         Effect.gen(function* () {
           const sessions = yield* SessionStore

@@ -1,4 +1,4 @@
-import { Clock, Effect, Either, Layer } from "effect"
+import { Clock, Effect, Either, Exit, Layer } from "effect"
 import * as Field from "../../fibers/Field.js"
 import * as Turn from "../../fibers/Turn.js"
 import {
@@ -24,6 +24,7 @@ import {
 } from "../../services/agent/ModelRoute.js"
 import { GivenRoute } from "../../services/agent/ModelRoutes.js"
 import { verdict } from "../../services/agent/ModelEvidence.js"
+import * as Steered from "../../services/conversation/Steered.js"
 import * as ModelProblem from "../../services/agent/ModelProblem.js"
 import { Prompt } from "../../services/agent/Prompt.js"
 import { ToolCallStore } from "../../services/agent/ToolCallStore.js"
@@ -296,12 +297,12 @@ const make = Effect.gen(function* () {
               _tag: "tool",
               callId: result.callId,
               tool: result.tool,
-              text: steer === null ? result.text : `${result.text}\n\n${steer.text}`,
+              text: steer === null ? result.text : Steered.after(result.text, steer.text),
               disposition: result.disposition
             }
           ],
           Effect.zipRight(calls.advance(turn.id, result.callId, "settled"), steer?.taken ?? Effect.void)
-        )
+        ).pipe(Effect.onExit((exit) => (Exit.isSuccess(exit) && steer !== null ? steer.told : Effect.void)))
       })
 
     /** Runs calls that are already stored: exactly one result each, stored before anybody sees it. */

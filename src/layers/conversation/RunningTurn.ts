@@ -41,7 +41,7 @@ export interface StartOptions {
   readonly entry: InboxEntry
   readonly opened: Omit<Opened, "_tag">
   readonly beginning: Beginning
-  /** Tells of texts that steered the turn that they get no other; each of them had a place in the queue. */
+  /** Texts that steer the turn leave their places in the queue at once; the effect tells that they get no other turn. */
   readonly steered: (entries: ReadonlyArray<InboxEntry>) => Effect.Effect<void>
   /** Runs at its end, whatever that is. */
   readonly ended: Effect.Effect<unknown>
@@ -66,9 +66,10 @@ export const start = Effect.fnUntraced(function* (
   const takeSteer: Effect.Effect<Steer | null> = Effect.suspend(() => {
     const taken = changing.steering.splice(0)
     if (taken.length === 0) return Effect.succeed(null)
-    return Effect.as(steered(taken), {
+    return Effect.succeed({
       text: Notice.steered(taken.map(({ event }) => ({ text: event.text, source: event.source }))),
-      taken: Effect.forEach(taken, ({ id }) => inbox.settle(id, "steered", null), { discard: true })
+      taken: Effect.forEach(taken, ({ id }) => inbox.settle(id, "steered", null), { discard: true }),
+      told: steered(taken)
     })
   })
 

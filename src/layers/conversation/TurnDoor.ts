@@ -58,6 +58,14 @@ export const make = Effect.gen(function* () {
   const opened = Effect.fnUntraced(function* ({ entry, said, session, turn, unheard }: Begun) {
     const at = yield* Clock.currentTimeMillis
     const place = placeOf(entry, session, turn)
+    // What it takes the place of is live no more: whoever shows the conversation looks at it again.
+    if (entry.again === true)
+      yield* activity.publish({
+        _tag: "session.changed",
+        at,
+        sessionKey: place.sessionKey,
+        sessionId: place.sessionId
+      })
     if (said !== null) yield* activity.publish({ _tag: "message.stored", at, ...place, role: "user", ...said })
     // The answer is made without what was said: the person hears of it at once.
     if (unheard)

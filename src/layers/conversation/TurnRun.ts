@@ -120,14 +120,16 @@ export const make = Effect.gen(function* () {
   const firstRows = Effect.fnUntraced(function* (entry: InboxEntry, session: Session, turn: Turn.Turn, heard: Heard) {
     const { event } = entry
     const isSaid = event.internal === null
-    const pictures = event.media.flatMap(({ mimeType, path }) =>
-      mimeType.startsWith("image/") ? [{ mimeType, path }] : []
-    )
     yield* turns.begin(turn, entry.id)
-    const text =
+    const { media: pictures, text } =
       entry.again === true
-        ? (yield* transcript.rewind(session.id, 1)).text
-        : UserText.of(event, isShared(event.source, settings.conversation), heard)
+        ? yield* transcript.rewind(session.id, 1)
+        : {
+            text: UserText.of(event, isShared(event.source, settings.conversation), heard),
+            media: event.media.flatMap(({ mimeType, path }) =>
+              mimeType.startsWith("image/") ? [{ mimeType, path }] : []
+            )
+          }
     const [id] = yield* transcript.append(session.id, turn.id, [
       {
         _tag: "user",

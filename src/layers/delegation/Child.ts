@@ -184,7 +184,9 @@ export const make = (workplaces: Workplaces) =>
             session,
             sessionKey: Field.valueOrNull(turn.identity.sessionKey) ?? "",
             takeSteer: Effect.sync(() =>
-              helper.steering.length === 0 ? null : { text: steered(helper.steering.splice(0)), taken: Effect.void }
+              helper.steering.length === 0
+                ? null
+                : { text: steered(helper.steering.splice(0)), taken: Effect.void, told: Effect.void }
             ),
             speech: mute,
             maxTurns: settings.delegation.maxIterations,

@@ -6,6 +6,7 @@ import { badGateway, badRequest, forbidden, notFound } from "../../services/api/
 import { Caller } from "../../services/api/Caller.js"
 import { deliveryView } from "../../services/api/Deliveries.js"
 import { Explain } from "../../services/delivery/Explain.js"
+import type { MediaFile } from "../../services/delivery/Media.js"
 import { MediaFiles } from "../../services/delivery/MediaFiles.js"
 import { typeOf } from "../../services/delivery/MediaText.js"
 import { Outbox } from "../../services/delivery/Outbox.js"
@@ -43,19 +44,25 @@ export const layer = HttpApiBuilder.group(Api, "deliveries", (handlers) =>
       )
 
     /** Looked at once more: what a message was allowed to carry may have become something else. */
+    const bytesOf = (found: MediaFile) =>
+      Effect.map(
+        Effect.mapError(files.read(found), (error) => notFound(error.message)),
+        (content) =>
+          HttpServerResponse.uint8Array(content, {
+            contentType: shownInside.has(found.mimeType) ? found.mimeType : "application/octet-stream",
+            headers: {
+              "content-disposition": `${shownInside.has(found.mimeType) ? "inline" : "attachment"}; filename*=UTF-8''${encodeURIComponent(found.name)}`
+            }
+          })
+      )
+
     const file = (id: string, index: number) =>
       Effect.gen(function* () {
         const row = yield* outbox.get(id)
         const found = row?.media[index]
         if (found === undefined)
           return yield* Effect.fail(notFound(`there is no file ${index} of delivery "${shortened(id)}"`))
-        const content = yield* Effect.mapError(files.read(found), (error) => notFound(error.message))
-        return HttpServerResponse.uint8Array(content, {
-          contentType: shownInside.has(found.mimeType) ? found.mimeType : "application/octet-stream",
-          headers: {
-            "content-disposition": `${shownInside.has(found.mimeType) ? "inline" : "attachment"}; filename*=UTF-8''${encodeURIComponent(found.name)}`
-          }
-        })
+        return yield* bytesOf(found)
       })
 
     return handlers
@@ -96,6 +103,14 @@ export const layer = HttpApiBuilder.group(Api, "deliveries", (handlers) =>
             )
             return { id: kept.stored, name: kept.name, mimeType: kept.mimeType }
           })
+        )
+      )
+      .handle("attached", ({ path: { name, platform } }) =>
+        answered(
+          Effect.flatMap(
+            Effect.mapError(files.recall(platform, name), (error) => notFound(error.message)),
+            (kept) => bytesOf({ ...kept, kind: "document", bytes: 0 })
+          )
         )
       )
       .handle("explain", ({ path }) =>

@@ -8,10 +8,12 @@ import * as Preview from "../agent/Preview.js"
 import * as SessionCare from "../operation/SessionCare.js"
 import { Caller } from "../../services/api/Caller.js"
 import { eventStream } from "../../services/api/EventStream.js"
-import { messageView, sessionView, type Surface } from "../../services/api/Sessions.js"
+import { type MessageView, messageView, sessionView, type Surface } from "../../services/api/Sessions.js"
 import { fileViews } from "../../services/api/Deliveries.js"
 import { BusyModes } from "../../services/conversation/BusyModes.js"
 import { Conversations } from "../../services/conversation/Conversations.js"
+import { Inbox, type InboxEntry } from "../../services/conversation/Inbox.js"
+import * as Steered from "../../services/conversation/Steered.js"
 import { MediaFiles } from "../../services/delivery/MediaFiles.js"
 import { type DeliveryRow, Outbox } from "../../services/delivery/Outbox.js"
 import { Ids } from "../../services/operation/Ids.js"
@@ -19,7 +21,7 @@ import { Settings } from "../../services/operation/Settings.js"
 import { type Session, SessionId } from "../../services/session/Session.js"
 import { SessionKey, sessionKey } from "../../services/session/SessionKey.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
-import { Transcript } from "../../services/session/Transcript.js"
+import { type StoredMessage, Transcript } from "../../services/session/Transcript.js"
 import { Database } from "../../services/state/Database.js"
 import { EventSender } from "./EventSender.js"
 import * as Exchange from "./Exchange.js"
@@ -49,6 +51,15 @@ const filesOf = (sent: ReadonlyArray<DeliveryRow>, row: number) =>
     .filter(({ platformMessageId, transcriptId }) => transcriptId === row || platformMessageId === String(row))
     .flatMap(fileViews)
 
+/** No turn runs as long. */
+const longestTurnMillis = 86_400_000
+
+const withTold = (view: MessageView, entries: ReadonlyArray<InboxEntry>): MessageView => {
+  if (view.role !== "tool" || entries.length === 0) return view
+  const { text, told } = Steered.taken(view, entries)
+  return told.length === 0 ? view : { ...view, text, told }
+}
+
 export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
   Effect.gen(function* () {
     const sessions = yield* SessionStore
@@ -64,12 +75,23 @@ export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
     const outbox = yield* Outbox
     const files = yield* MediaFiles
     const busyModes = yield* BusyModes
+    const inbox = yield* Inbox
     const previews = yield* Preview.ofStored
 
     const found = (id: string) =>
       Effect.flatMap(sessions.get(id), (session) =>
         session === null ? Effect.fail(notFound(`there is no session "${shortened(id)}"`)) : Effect.succeed(session)
       )
+
+    /** What was told to the turns of these rows; looked for where one may hold it. */
+    const toldIn = ({ key }: Session, rows: ReadonlyArray<StoredMessage>) => {
+      const holding = rows.filter(({ message }) => message._tag === "tool" && Steered.mayHold(message.text))
+      const [first] = holding
+      const last = holding.at(-1)
+      return key === null || first === undefined || last === undefined
+        ? Effect.succeed([])
+        : inbox.steered(SessionKey.make(key), { from: first.at - longestTurnMillis, to: last.at })
+    }
 
     const stop = (session: Session) => (session.key === null ? Effect.succeed(false) : conversations.stop(session.key))
 
@@ -94,7 +116,7 @@ export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
       })
 
     return handlers
-      .handle("list", ({ urlParams: { archived, before, beforeId, limit, pinned } }) =>
+      .handle("list", ({ urlParams: { archived, before, beforeId, limit, pinned, runs } }) =>
         answered(
           Effect.map(
             sessions.list({
@@ -103,7 +125,8 @@ export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
               archived: archived ?? false,
               pinned: pinned ?? false,
               ...(before === undefined ? {} : { before }),
-              ...(beforeId === undefined ? {} : { beforeId })
+              ...(beforeId === undefined ? {} : { beforeId }),
+              ...(runs === undefined ? {} : { runs })
             }),
             (rows) => rows.map(sessionView)
           )
@@ -161,7 +184,8 @@ export const layer = HttpApiBuilder.group(Api, "sessions", (handlers) =>
             })
             const sent = yield* outbox.mediaOf(rows.map(({ id }) => id))
             const previewOf = yield* previews
-            return rows.map((row) => messageView(row, filesOf(sent, row.id), previewOf))
+            const told = yield* toldIn(session, rows)
+            return rows.map((row) => withTold(messageView(row, filesOf(sent, row.id), previewOf), told))
           })
         )
       )

@@ -8,6 +8,7 @@ import { Millis } from "../../services/operation/Instant.js"
 import { SessionKey } from "../../services/session/SessionKey.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import { Owner } from "../../services/state/Owner.js"
+import * as NodeIds from "../node/Ids.js"
 import { isOwned } from "./OwnerLease.js"
 import * as Rows from "./Rows.js"
 
@@ -125,6 +126,13 @@ const make = Effect.gen(function* () {
           WHERE state = 'accepted' AND NOT ${sql.literal(isOwned("inbound_events", now))} ORDER BY sequence`)
       )
     ),
+    steered: (key, { from, to }) =>
+      database.read("inbox.steered", (sql) =>
+        // Ids tell the time: only what may be meant is looked at.
+        many(sql`SELECT ${sql.literal(columns)} FROM inbound_events
+          WHERE id >= ${NodeIds.earliest("event", from)} AND id < ${NodeIds.earliest("event", to + 1)}
+            AND session_key = ${key} AND state = 'steered' ORDER BY sequence`)
+      ),
     get: Effect.fn("Inbox.get")((id: string) =>
       database.read("inbox.get", (sql) => one(sql`SELECT ${sql.literal(columns)} FROM inbound_events WHERE id = ${id}`))
     )

@@ -23,6 +23,9 @@ import * as SessionTitles from "./SessionTitles.js"
 /** As many candidates as an ambiguous reference names. */
 const candidatesNamed = 5
 
+/** As far as runs of jobs are told from conversations in a list. */
+const lookedThrough = 10_000
+
 const surfaceOf = (source: Source): string => source.platform || source.surface || "local"
 
 const hashOf = (body: string): string => createHash("sha256").update(body).digest("hex")
@@ -175,11 +178,20 @@ const make = Effect.gen(function* () {
 
   const list = Effect.fn("SessionStore.list")((options: Parameters<(typeof SessionStore.Service)["list"]>[0]) =>
     database.read("session.list", (sql) => {
-      const { owner, before, beforeId = "", pinned, archived = false } = options
+      const { owner, before, beforeId = "", pinned, archived = false, runs } = options
       const kept = pinned === true ? sql`s.pinned = 1` : sql`s.archived = ${sql.literal(archived ? "1" : "0")}`
       const whose = sql`${owner === null ? sql`s.hidden = 0` : SessionRows.owned(sql, owner)} AND ${kept}`
       const when = before === undefined ? sql`1` : sql`(s.last_activity_at, s.id) < (${before}, ${beforeId})`
-      return SessionRows.many(sql`SELECT ${SessionRows.listed(sql)} FROM sessions AS s WHERE ${whose} AND ${when}
+      // No index knows what a session is of: this says how far back it is looked for.
+      const far = sql`SELECT last_activity_at FROM sessions
+        WHERE hidden = 0 AND archived = ${sql.literal(archived ? "1" : "0")}
+        ORDER BY last_activity_at DESC LIMIT 1 OFFSET ${lookedThrough}`
+      const which =
+        runs === undefined
+          ? sql`1`
+          : sql`(s.source = 'cron') = ${Rows.flag(runs)} AND s.last_activity_at > coalesce((${far}), -1)`
+      return SessionRows.many(sql`SELECT ${SessionRows.listed(sql)} FROM sessions AS s
+          WHERE ${whose} AND ${when} AND ${which}
           ORDER BY s.last_activity_at DESC, s.id DESC LIMIT ${options.limit}`)
     })
   )

@@ -163,7 +163,9 @@ const ownOf = (message: Message): Effect.Effect<Own, ParseResult.ParseError> => 
   }
 }
 
-const Persons = Rows.whole(Schema.Struct({ position: Schema.Number, text: Schema.String }))
+const Persons = Rows.whole(
+  Schema.Struct({ position: Schema.Number, text: Schema.String, media: Schema.NullOr(Pictures) })
+)
 
 /**
  * The newest live messages of persons that no summary has taken in. What came into the conversation by itself is a row of
@@ -172,9 +174,9 @@ const Persons = Rows.whole(Schema.Struct({ position: Schema.Number, text: Schema
 const personsOf = (sql: SqlClient.SqlClient, sessionId: string, limit: number) =>
   Effect.gen(function* () {
     const live = sql`session_id = ${sessionId} AND active = 1`
-    const [summary] = yield* Persons(sql`SELECT coalesce(position, id) AS position, text FROM messages
+    const [summary] = yield* Persons(sql`SELECT coalesce(position, id) AS position, text, NULL AS media FROM messages
       WHERE ${live} AND role = 'summary' ORDER BY 1 DESC LIMIT 1`)
-    return yield* Persons(sql`SELECT id AS position, text FROM messages AS m
+    return yield* Persons(sql`SELECT id AS position, text, media FROM messages AS m
       WHERE ${live} AND role = 'user' AND id > ${summary?.position ?? 0} AND outcome IS NOT ${mirrored}
         AND NOT EXISTS (SELECT 1 FROM turns AS t JOIN inbound_events AS e ON e.id = t.inbox_id
           WHERE t.id = m.turn_id AND e.event ->> 'internal' IS NOT NULL)
@@ -229,7 +231,7 @@ const make = Effect.gen(function* () {
           WHERE session_id = ${sessionId} AND active = 1 AND coalesce(position, id) >= ${from.position} RETURNING id`
         yield* sql`UPDATE sessions SET message_count = max(0, message_count - ${gone.length}), last_activity_at = ${now}
           WHERE id = ${sessionId}`
-        return { text: from.text, rows: gone.length }
+        return { text: from.text, media: from.media ?? [], rows: gone.length }
       }),
     canRewind: (sessionId) =>
       database.read("transcript.rewindable", (sql) =>

@@ -42,7 +42,14 @@ const Shown = Schema.Struct({ session: SessionView, messages: Schema.Array(Messa
 const told = (message: MessageView): ReadonlyArray<string> => {
   const who = message.role === "tool" ? `tool ${message.tool ?? ""}` : message.role
   const calls = message.toolCalls.map((call) => `→ ${call.name} ${brief(call.arguments, 100)}`)
-  return ["", `${moment(message.at)} ${who}:`, ...(message.text === "" ? [] : [plain(message.text)]), ...calls]
+  const meanwhile = (message.told ?? []).flatMap(({ at, text }) => ["", `${moment(at)} user:`, plain(text)])
+  return [
+    "",
+    `${moment(message.at)} ${who}:`,
+    ...(message.text === "" ? [] : [plain(message.text)]),
+    ...calls,
+    ...meanwhile
+  ]
 }
 
 const show = Command.make("show", { reference, limit: limit(100, 1_000) }, ({ reference, limit }) =>

@@ -30,6 +30,8 @@ export type AgentError = ModelError | HistoryUnreadable | PersistenceFailed | St
 export interface Steer {
   readonly text: string
   readonly taken: Step<void>
+  /** Run once it is stored. */
+  readonly told: Effect.Effect<void>
 }
 
 /** Where the answer is heard while it grows. */

@@ -159,6 +159,13 @@ export const Deliveries = HttpApiGroup.make("deliveries")
       .addSuccess(Attached)
   )
   .add(
+    HttpApiEndpoint.get("attached", "/api/files/:platform/:name")
+      .annotate(OpenApi.Summary, "The bytes of a file that came in with a message and is still kept")
+      .setPath(Schema.Struct({ platform: Schema.String.pipe(Schema.pattern(/^[a-z_]+$/)), name: PathText }))
+      .addSuccess(Bytes)
+      .addError(NotFound)
+  )
+  .add(
     HttpApiEndpoint.get("explain", "/api/explain/:id")
       .setPath(Schema.Struct({ id: PathText }))
       .addSuccess(Story)

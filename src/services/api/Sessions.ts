@@ -89,7 +89,9 @@ export const MessageView = Schema.Struct({
   tool: text,
   disposition: text,
   /** What was sent along with it. */
-  files: Schema.Array(FileView)
+  files: Schema.Array(FileView),
+  /** A tool's: what people said while it ran, which the model read with its result; absent where nobody did. */
+  told: Schema.optional(Schema.Array(Schema.Struct({ text: Schema.String, messageId: text, at: Instant })))
 }).annotations({ identifier: "Message" })
 export type MessageView = typeof MessageView.Type
 
@@ -176,11 +178,15 @@ export const Sessions = HttpApiGroup.make("sessions")
           before: Schema.optional(Instant),
           beforeId: Schema.optional(Schema.String),
           archived: Flag,
-          pinned: Flag
+          pinned: Flag,
+          runs: Flag
         })
       )
       .addSuccess(Schema.Array(SessionView))
-      .annotate(OpenApi.Summary, "Sessions, newest activity first; those of delegates and archived ones are left out")
+      .annotate(
+        OpenApi.Summary,
+        "Sessions, newest activity first; those of delegates and archived ones are left out. `runs`: those of jobs' runs alone, or without them"
+      )
   )
   .add(
     HttpApiEndpoint.get("search", "/api/sessions/search")

@@ -63,5 +63,10 @@ export class Inbox extends Context.Tag("hermes/conversation/Inbox")<
     /** Accepted events that nobody has begun, oldest first. */
     readonly unbegun: Effect.Effect<ReadonlyArray<InboxEntry>, StateError>
     readonly get: (id: string) => Effect.Effect<InboxEntry | null, StateError>
+    /** What was told to running turns of a conversation, of what was accepted between two instants; in that order. */
+    readonly steered: (
+      key: SessionKey,
+      between: { readonly from: number; readonly to: number }
+    ) => Effect.Effect<ReadonlyArray<InboxEntry>, StateError>
   }
 >() {}

@@ -1,4 +1,5 @@
 /** What the model reads of an inbound message: sender, what it answers, its files, its text (gateway.md 2.2, 3.5). Pure. */
+import * as AttachedFile from "./AttachedFile.js"
 import type { InboundEvent } from "./InboundEvent.js"
 import { type Heard, note } from "./Listener.js"
 
@@ -24,7 +25,7 @@ export const of = (event: InboundEvent, shared: boolean, heard: Heard = silence)
       `(in reply to ${event.replyTo.author === null ? "a message" : senderName(event.replyTo.author)}: ${quote(event.replyTo.text)})`
     )
   for (const file of event.media) {
-    lines.push(`(attached: ${file.name ?? "a file"}, ${file.mimeType}, at ${file.path})`)
+    lines.push(AttachedFile.lineOf(file))
     const said = note(file, heard)
     if (said !== null) lines.push(said)
   }

@@ -99,6 +99,8 @@ export class SessionStore extends Context.Tag("hermes/session/SessionStore")<
       readonly beforeId?: string
       readonly archived?: boolean
       readonly pinned?: boolean
+      /** Runs of jobs alone, or none of them; looked for among the newest 10,000 sessions. */
+      readonly runs?: boolean
     }) => Effect.Effect<ReadonlyArray<Session>, StateError>
     readonly setTitle: (
       id: SessionId,

@@ -108,8 +108,9 @@ export class NothingToRewind extends Schema.TaggedError<NothingToRewind>()("Noth
 
 /** What a rewind took out of the live transcript. */
 export interface Rewound {
-  /** The text of the oldest message of a person that was taken back. */
+  /** The text of the oldest message of a person that was taken back, and the pictures that came with it. */
   readonly text: string
+  readonly media: ReadonlyArray<Picture>
   readonly rows: number
 }
 

@@ -5,6 +5,7 @@ import type { ModelRequest } from "../../../src/services/agent/ModelRoute.js"
 import * as SummaryText from "../../../src/services/session/SummaryText.js"
 import { SessionStore } from "../../../src/services/session/SessionStore.js"
 import { Transcript } from "../../../src/services/session/Transcript.js"
+import { Activity } from "../../../src/services/operation/Activity.js"
 import { Database, Transaction } from "../../../src/services/state/Database.js"
 import * as Testing from "../../../src/testing/index.js"
 
@@ -90,6 +91,28 @@ describe("session commands", () => {
       expect(yield* live).toEqual([])
       yield* say("/retry")
       yield* heard("nothing here that could be taken back")
+    }).pipe(Effect.provide(Testing.gateway({ model })))
+  )
+
+  it.scopedLive("/retry keeps the pictures of what was said, and says at once that what came of it is gone", () =>
+    Effect.gen(function* () {
+      yield* talk(["look"])
+      const pictures = [{ path: "/nowhere/a.png", mimeType: "image/png" }]
+      const database = yield* Database
+      yield* database.write(
+        "test",
+        Effect.flatMap(
+          Transaction,
+          (sql) => sql`UPDATE messages SET media = ${JSON.stringify(pictures)} WHERE role = 'user'`
+        )
+      )
+      const feed = yield* (yield* Activity).watch(({ _tag }) => _tag === "session.changed" || _tag === "turn.started")
+      yield* say("/retry")
+      yield* heard("to: look", 2)
+      expect((yield* feed.take).map(({ _tag }) => _tag)).toEqual(["session.changed", "turn.started"])
+      const [session] = yield* Effect.flatMap(SessionStore, (sessions) => sessions.list({ owner: null, limit: 1 }))
+      const rows = yield* Effect.flatMap(Transcript, (transcript) => transcript.load(session!.id))
+      expect(rows.map(({ message }) => (message._tag === "user" ? message.media : null))).toEqual([pictures, null])
     }).pipe(Effect.provide(Testing.gateway({ model })))
   )
 

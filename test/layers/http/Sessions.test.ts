@@ -3,6 +3,7 @@ import { Deferred, Effect, Schema } from "effect"
 import * as Tool from "../../../src/services/agent/Tool.js"
 import { ToolRegistry } from "../../../src/services/agent/Toolbox.js"
 import { ApiServer } from "../../../src/services/api/ApiServer.js"
+import { Attached } from "../../../src/services/api/Deliveries.js"
 import { PastHelperView } from "../../../src/services/api/Helpers.js"
 import { ChatResult, MessageView, SessionView } from "../../../src/services/api/Sessions.js"
 import { BusyModes } from "../../../src/services/conversation/BusyModes.js"
@@ -19,6 +20,7 @@ const exact = { onExcessProperty: "error" } as const
 const oneSession = Schema.decodeUnknownSync(SessionView, exact)
 const sessionsOf = Schema.decodeUnknownSync(Schema.Array(SessionView), exact)
 const messagesOf = Schema.decodeUnknownSync(Schema.Array(MessageView), exact)
+const attachedOf = Schema.decodeUnknownSync(Attached)
 const eventOf = Schema.decodeUnknownSync(Schema.parseJson(ActivityEvent))
 
 const create = (body: object = {}) => Effect.map(ask("/api/sessions", { body }), ({ json }) => oneSession(json))
@@ -474,6 +476,28 @@ layer(server(), { excludeTestServices: true })("sessions", (it) => {
       assert.isTrue(oneSession((yield* ask(`/api/sessions/${session.id}`)).json).unread)
       const read = yield* ask(`/api/sessions/${session.id}`, { method: "PATCH", body: { unread: false } })
       assert.isFalse(oneSession(read.json).unread)
+    })
+  )
+
+  it.effect("give back what was attached, a picture to be shown and a page only to be saved, and nothing else", () =>
+    Effect.gen(function* () {
+      const { url } = yield* ApiServer
+      const attach = (name: string) =>
+        Effect.map(ask(`/api/files?name=${name}`, { raw: "its bytes" }), ({ json }) => attachedOf(json).id)
+      const fetched = (place: string) =>
+        Effect.promise(async () => {
+          const { headers, status } = await fetching(`${url}/api/files/${place}`, {})
+          return { status, type: headers.get("content-type"), how: headers.get("content-disposition") ?? "" }
+        })
+      const picture = yield* fetched(`web/${yield* attach("sky.gif")}`)
+      assert.deepStrictEqual([picture.status, picture.type], [200, "image/gif"])
+      assert.include(picture.how, "inline; filename*=UTF-8''")
+      const page = yield* fetched(`web/${yield* attach("page.html")}`)
+      assert.deepStrictEqual([page.status, page.type], [200, "application/octet-stream"])
+      assert.include(page.how, "attachment")
+      for (const place of ["web/..%2F..%2F.env", "web/0123456789ab-none.gif", "web/.env"])
+        assert.strictEqual((yield* fetched(place)).status, 404, place)
+      assert.include([400, 404], (yield* fetched("..%2Fmedia/x")).status)
     })
   )
 })

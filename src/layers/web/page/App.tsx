@@ -1,5 +1,6 @@
 import type { VNode } from "preact"
 import { useEffect, useMemo, useRef, useState } from "preact/hooks"
+import { shownOf } from "./asides.js"
 import { compose, fromRows, type Groups } from "./blocks.js"
 import { Approvals } from "./Approvals.js"
 import { Composer } from "./Composer.js"
@@ -42,8 +43,7 @@ const useBlocks = (state: State) => {
     return groups.current
   }, [state.rows, state.helped])
   const turns = state.turns.filter((turn) => turn.sessionId === state.current)
-  const asides = state.asides.filter((aside) => aside.sessionId === (state.current ?? ""))
-  return { blocks: compose(stored, turns, asides), busy: turns.some((turn) => turn.outcome === null) }
+  return { blocks: compose(stored, turns, shownOf(state)), busy: turns.some((turn) => turn.outcome === null) }
 }
 
 export const App = ({ store, desk }: { readonly store: Store; readonly desk: Desk }): VNode => {

@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
 import { useBusyEffect } from "./busy.js"
 import type { Attached } from "./gateway.js"
 import { ClipIcon } from "./Icons.js"
+import { namesOf } from "./words.js"
 
 const highest = 200
 
@@ -60,7 +61,7 @@ export const Composer = (props: {
   const send = (): void => {
     if (isEmpty) return
     begins.current = props.sessionId === null
-    props.onSend(text.trim() === "" ? `(${files.map(({ name }) => name).join(", ")})` : text.trim(), files)
+    props.onSend(text.trim() === "" ? namesOf(files) : text.trim(), files)
     setText("")
     setFiles([])
   }

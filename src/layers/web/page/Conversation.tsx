@@ -1,14 +1,17 @@
 import type { VNode } from "preact"
 import { useLayoutEffect, useRef, useState } from "preact/hooks"
-import type { Said, SaidState } from "./asides.js"
+import { type Said, type SaidState, waits } from "./asides.js"
 import type { Block } from "./blocks.js"
 import { Clarifying } from "./Clarifying.js"
 import type { Approval, Clarification, Helper, Scope } from "./gateway.js"
 import { DownIcon } from "./Icons.js"
 import { Markdown } from "./Markdown.js"
 import { Helpers } from "./Helpers.js"
+import { Mine } from "./Mine.js"
 import { Question } from "./Question.js"
+import { fullTime } from "./time.js"
 import { Turn } from "./Turn.js"
+import { ofAttached, withFiles } from "./words.js"
 
 /** Pixels from the end of the conversation within which it is followed, and from its beginning within which more is fetched. */
 const nearEnd = 80
@@ -31,11 +34,8 @@ interface Sending {
 
 const SaidView = ({ said, onAgain, onWithdraw }: { readonly said: Said } & Sending): VNode => {
   const caption = captions[said.state]
-  const isWaiting = said.state === "sending" || said.state === "sent" || said.state === "unsent"
   return (
-    <article class={isWaiting ? "message user waiting" : "message user"} aria-label="You">
-      <p class="said">{said.text}</p>
-      {said.files.length === 0 ? null : <p class="caption">With {said.files.map(({ name }) => name).join(", ")}</p>}
+    <Mine {...withFiles(said.text, said.files.map(ofAttached))} at={said.at} waiting={waits(said)}>
       {caption === null ? null : (
         <p class={said.state === "refused" ? "caption wrong" : "caption"}>
           {caption} {said.refusal?.text}
@@ -51,7 +51,7 @@ const SaidView = ({ said, onAgain, onWithdraw }: { readonly said: Said } & Sendi
           </button>
         </p>
       ) : null}
-    </article>
+    </Mine>
   )
 }
 
@@ -68,16 +68,12 @@ const SummaryView = ({ text }: { readonly text: string }): VNode => (
 const BlockView = ({ asks, block, ...sending }: { readonly block: Block; readonly asks: boolean } & Sending): VNode => {
   switch (block.kind) {
     case "user":
-      return (
-        <article class="message user" aria-label="You">
-          <p class="said">{block.text}</p>
-        </article>
-      )
+      return <Mine text={block.text} files={block.files} at={block.at} />
     case "said":
       return <SaidView said={block.said} {...sending} />
     case "notice":
       return (
-        <p class="notice" role="status">
+        <p class="notice" role="status" title={fullTime(block.at)}>
           {block.text}
         </p>
       )

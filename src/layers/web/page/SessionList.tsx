@@ -2,6 +2,7 @@ import type { VNode } from "preact"
 import { useEffect, useState } from "preact/hooks"
 import type { SearchHit, Session } from "./gateway.js"
 import { type Section, sections } from "./place.js"
+import { useRemembered } from "./remembered.js"
 import { clockTime } from "./time.js"
 
 const when = (iso: string): string => {
@@ -103,8 +104,8 @@ const useSearch = (search: (words: string) => Promise<ReadonlyArray<SearchHit> |
   return { words, setWords, hits, isSearching: wanted !== "" }
 }
 
-export const SessionList = (props: {
-  readonly sessions: ReadonlyArray<Session>
+interface Marks {
+  /** The one that is shown; null where none is. */
   readonly current: string | null
   /** Ids of the sessions in which something runs. */
   readonly working: ReadonlySet<string>
@@ -112,11 +113,73 @@ export const SessionList = (props: {
   readonly asking: ReadonlySet<string>
   /** Null: a new one. */
   readonly onOpen: (id: string | null) => void
+}
+
+const SessionItem = ({ session, ...marks }: Marks & { readonly session: Session }): VNode => {
+  const isCurrent = session.id === marks.current
+  const isAsking = session.endedAt === null && session.key !== null && marks.asking.has(session.key)
+  return (
+    <li>
+      <button
+        type="button"
+        class={isCurrent ? "session current" : "session"}
+        aria-current={isCurrent ? "page" : undefined}
+        onClick={() => marks.onOpen(session.id)}
+      >
+        <span class="title">
+          {session.pinned ? (
+            <span class="pin" role="img" aria-label="Pinned">
+              ★{" "}
+            </span>
+          ) : null}
+          {titleOf(session)}
+        </span>
+        {session.unread && !isCurrent ? (
+          <span class="dot">
+            <span class="unseen">unread</span>
+          </span>
+        ) : null}
+        <span class={isAsking ? "facts asks" : "facts"}>{facts(session, marks.working.has(session.id), isAsking)}</span>
+      </button>
+    </li>
+  )
+}
+
+/** Runs of jobs, which come by themselves and are many; a pinned one stands with what the person keeps. */
+const isRun = ({ pinned, source }: Session): boolean => source === "cron" && !pinned
+
+/** Under one fold, open where the person left it so. */
+const Runs = ({ sessions, ...marks }: Marks & { readonly sessions: ReadonlyArray<Session> }): VNode => {
+  const [open, setOpen] = useRemembered("hermes runs")
+  return (
+    <details class="runs" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary class="session">
+        <span class="title">Runs of jobs</span>
+        {sessions.some(({ id }) => marks.working.has(id)) ? <span class="facts">working</span> : null}
+      </summary>
+      <ul>
+        {sessions.map((session) => (
+          <SessionItem key={session.id} session={session} {...marks} />
+        ))}
+      </ul>
+    </details>
+  )
+}
+
+export const SessionList = (props: {
+  readonly sessions: ReadonlyArray<Session>
+  readonly current: string | null
+  readonly working: Marks["working"]
+  readonly asking: Marks["asking"]
+  readonly onOpen: Marks["onOpen"]
   readonly onSearch: (words: string) => Promise<ReadonlyArray<SearchHit> | null>
   readonly section: Section | null
   readonly onSection: (section: Section) => void
 }): VNode => {
   const { words, setWords, hits, isSearching } = useSearch(props.onSearch)
+  const { asking, onOpen, working } = props
+  const marks: Marks = { current: props.section === null ? props.current : null, asking, onOpen, working }
+  const runs = props.sessions.filter(isRun)
   return (
     <nav class="sessions" aria-label="Conversations">
       <input
@@ -149,39 +212,16 @@ export const SessionList = (props: {
       {isSearching ? (
         <Hits hits={hits} onOpen={props.onOpen} />
       ) : (
-        <ul>
-          {props.sessions.map((session) => {
-            const isCurrent = session.id === props.current && props.section === null
-            const isAsking = session.endedAt === null && session.key !== null && props.asking.has(session.key)
-            return (
-              <li key={session.id}>
-                <button
-                  type="button"
-                  class={isCurrent ? "session current" : "session"}
-                  aria-current={isCurrent ? "page" : undefined}
-                  onClick={() => props.onOpen(session.id)}
-                >
-                  <span class="title">
-                    {session.pinned ? (
-                      <span class="pin" role="img" aria-label="Pinned">
-                        ★{" "}
-                      </span>
-                    ) : null}
-                    {titleOf(session)}
-                  </span>
-                  {session.unread && !isCurrent ? (
-                    <span class="dot">
-                      <span class="unseen">unread</span>
-                    </span>
-                  ) : null}
-                  <span class={isAsking ? "facts asks" : "facts"}>
-                    {facts(session, props.working.has(session.id), isAsking)}
-                  </span>
-                </button>
-              </li>
-            )
-          })}
-        </ul>
+        <>
+          <ul>
+            {props.sessions
+              .filter((session) => !isRun(session))
+              .map((session) => (
+                <SessionItem key={session.id} session={session} {...marks} />
+              ))}
+          </ul>
+          {runs.length === 0 ? null : <Runs sessions={runs} {...marks} />}
+        </>
       )}
     </nav>
   )

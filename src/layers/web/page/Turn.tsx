@@ -4,6 +4,8 @@ import type { TurnBlock } from "./blocks.js"
 import { shown } from "../../../services/delivery/MediaText.js"
 import type { SentFile } from "./gateway.js"
 import { Markdown } from "./Markdown.js"
+import { Mine } from "./Mine.js"
+import { When } from "./When.js"
 import { answerOf, type Helper, type Part, type Tool } from "./turns.js"
 
 const marks = { running: "…", ok: "✓", failed: "✗", stopped: "–" } as const
@@ -36,17 +38,16 @@ const ToolRow = ({ asks, tool }: { readonly tool: Tool; readonly asks: boolean }
   )
 }
 
-/** The agent's question, and below it what the person said. */
+/** The agent's work, or its question, and below it what the person said meanwhile. */
 const ToolPart = ({ asks, tool }: { readonly tool: Tool; readonly asks: boolean }): VNode => {
   const answer = answerOf(tool)
   return (
     <>
       <ToolRow tool={tool} asks={asks} />
-      {answer === null ? null : (
-        <article class="message user" aria-label="You">
-          <p class="said">{answer}</p>
-        </article>
-      )}
+      {answer === null ? null : <Mine text={answer} at={null} />}
+      {tool.told.map(({ at, text }, index) => (
+        <Mine key={index} text={text} at={Date.parse(at)} />
+      ))}
     </>
   )
 }
@@ -135,25 +136,32 @@ interface TurnProps {
 /** A turn, while it runs and after. Not drawn again while it stays the same. */
 export class Turn extends Component<TurnProps> {
   override shouldComponentUpdate({ asks, block }: TurnProps): boolean {
-    const { parts, running, outcome } = this.props.block
-    const isSame = block.parts === parts && block.running === running && block.outcome === outcome
+    const { at, parts, running, outcome } = this.props.block
+    const isSame = block.parts === parts && block.running === running && block.outcome === outcome && block.at === at
     return !isSame || (running && asks !== this.props.asks)
   }
 
   override render(): VNode {
-    const { parts, running, outcome } = this.props.block
+    const { at, parts, running, outcome } = this.props.block
     const ending = outcome === null ? undefined : outcomes[outcome]
     return (
-      <article class="message assistant" aria-label={running ? "Hermes, still working" : "Hermes"} aria-busy={running}>
-        <Parts parts={parts} asks={running && this.props.asks} />
-        {running && !isSpeaking(parts.at(-1)) ? (
-          <p class="quiet working">
-            <span class="pulse" aria-hidden="true" />
-            {this.props.asks ? "Waiting for your answer" : "Working"}
-          </p>
-        ) : null}
-        {ending === undefined ? null : <p class="quiet">{ending}</p>}
-      </article>
+      <>
+        <article
+          class="message assistant"
+          aria-label={running ? "Hermes, still working" : "Hermes"}
+          aria-busy={running}
+        >
+          <Parts parts={parts} asks={running && this.props.asks} />
+          {running && !isSpeaking(parts.at(-1)) ? (
+            <p class="quiet working">
+              <span class="pulse" aria-hidden="true" />
+              {this.props.asks ? "Waiting for your answer" : "Working"}
+            </p>
+          ) : null}
+          {ending === undefined ? null : <p class="quiet">{ending}</p>}
+        </article>
+        <When at={at} />
+      </>
     )
   }
 }

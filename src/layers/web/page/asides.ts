@@ -1,6 +1,6 @@
 /** What belongs to a conversation and is in no row of its transcript: messages on their way, and what the gateway says beside it. Pure. */
 import type { Attached, Message } from "./gateway.js"
-import { atEnd } from "./state.js"
+import { atEnd, type State } from "./state.js"
 
 /** On its way, taken by the gateway, to be sent again, refused, or without a turn of its own: a command, or told to a running turn. */
 export type SaidState = "sending" | "sent" | "unsent" | "refused" | "command" | "steered" | "dropped"
@@ -23,6 +23,8 @@ export interface Said {
   readonly files: ReadonlyArray<Attached>
   readonly state: SaidState
   readonly refusal: Refusal | null
+  /** When it was said, epoch milliseconds. */
+  readonly at: number
   /** The last row that was there before it. */
   readonly after: number
 }
@@ -36,6 +38,7 @@ export interface Notice {
   readonly text: string
   /** The message that it answers, by its id; null where it answers none. Another tab's is not among the asides. */
   readonly about: string | null
+  readonly at: number
   readonly after: number
 }
 
@@ -48,8 +51,16 @@ const kept = 100
 export const waits = (said: Said): boolean =>
   said.state === "sending" || said.state === "sent" || said.state === "unsent"
 
+/** Those of the shown conversation. What stands among rows that are not fetched yet comes with them. */
+export const shownOf = ({ asides, current, loading, more, rows }: State): ReadonlyArray<Aside> => {
+  const first = loading ? atEnd : more ? (rows[0]?.id ?? 0) : 0
+  return asides.filter(
+    (aside) => aside.sessionId === (current ?? "") && (aside.after >= first || (aside.kind === "said" && waits(aside)))
+  )
+}
+
 /** Notices that a message waits: of no interest when it does not any more. */
-const isOfWaiting = (code: string): boolean =>
+export const isOfWaiting = (code: string): boolean =>
   code.startsWith("busy.") || code === "queue.ok" || code === "pause.held" || code === "drain.queued"
 
 /** A gateway that was started anew says again that a message waits. */
@@ -83,20 +94,24 @@ export const places = (asides: ReadonlyArray<Aside>): ReadonlyArray<number> => {
 /** The message within a command that sends one. */
 const message = (text: string): string => text.replace(/^\/(?:queue|q|steer)\s+/i, "").trim()
 
+/** Its row is what was said before, which stands at the end once more. */
+const isRetry = ({ text }: Said): boolean => /^\/retry\s*$/i.test(text)
+
 /** The row of a message with files names them before its text. */
 const isRowOf = (text: string, said: Said): boolean =>
-  text === message(said.text) || (said.files.length > 0 && text.endsWith(`\n${message(said.text)}`))
+  isRetry(said) || text === message(said.text) || (said.files.length > 0 && text.endsWith(`\n${message(said.text)}`))
 
-/** What was said is a row now: each row stands for one of the messages with its text. */
+/** What was said is a row now, or in a tool's: each row of a person stands for one of the messages with its text. */
 export const withoutStored = (
   asides: ReadonlyArray<Aside>,
   sessionId: string,
   rows: ReadonlyArray<Message>
 ): ReadonlyArray<Aside> => {
   const stored = rows.filter((row) => row.role === "user")
-  const gone = new Set<string>()
+  const told = new Set(rows.flatMap((row) => (row.told ?? []).map(({ messageId }) => messageId)))
+  const gone = new Set(asides.flatMap(({ id }) => (told.has(id) ? [id] : [])))
   for (const aside of asides) {
-    if (aside.kind !== "said" || aside.sessionId !== sessionId || !waits(aside)) continue
+    if (aside.kind !== "said" || aside.sessionId !== sessionId || !waits(aside) || gone.has(aside.id)) continue
     const index = stored.findIndex((row) => (row.id > aside.after || aside.after === atEnd) && isRowOf(row.text, aside))
     if (index < 0) continue
     stored.splice(index, 1)
@@ -159,9 +174,11 @@ export const withoutWaiting = (asides: ReadonlyArray<Aside>, sessionId: string):
   return without(asides, sessionId, ({ about, code }) => isOfWaiting(code) && !waiting.has(about ?? ""))
 }
 
+export const isOfTrouble = (code: string): boolean => code === "run.waiting" || code === "run.stalled"
+
 /** The model answers, or is asked no more. */
 export const withoutTrouble = (asides: ReadonlyArray<Aside>, sessionId: string): ReadonlyArray<Aside> =>
-  without(asides, sessionId, ({ code }) => code === "run.waiting" || code === "run.stalled")
+  without(asides, sessionId, ({ code }) => isOfTrouble(code))
 
 /** The model fails again: how long it is waited for now. */
 export const stillTrouble = (asides: ReadonlyArray<Aside>, sessionId: string, text: string): ReadonlyArray<Aside> =>
@@ -184,7 +201,7 @@ export const isSaidByMessage = (asides: ReadonlyArray<Aside>, sessionId: string,
       (aside.state === "sending" || aside.refusal?.code === code)
   )
 
-const isOfRestart = (code: string): boolean => code === "restart.going" || code.startsWith("drain.")
+export const isOfRestart = (code: string): boolean => code === "restart.going" || code.startsWith("drain.")
 
 /** The gateway is back: nobody is told any more that it goes, and what it refused meanwhile can be sent again. */
 export const withoutRestart = (asides: ReadonlyArray<Aside>): ReadonlyArray<Aside> =>

@@ -2,7 +2,8 @@
 import { type Aside, places, type Said } from "./asides.js"
 import type { Message } from "./gateway.js"
 import { delegates, type Helped, helperParts } from "./helped.js"
-import { type LiveTurn, type Part, stopped, type Tool, toolState } from "./turns.js"
+import { ofRow, type SaidFile } from "./words.js"
+import { type LiveTurn, nothingTold, type Part, stopped, type Tool, toolState } from "./turns.js"
 
 export interface TurnBlock {
   readonly kind: "turn"
@@ -11,12 +12,20 @@ export interface TurnBlock {
   readonly running: boolean
   /** How it ended, as far as it is known. */
   readonly outcome: string | null
+  /** When its last words were stored, epoch milliseconds; null while it runs. */
+  readonly at: number | null
 }
 
 export type Block =
-  | { readonly kind: "user"; readonly key: string; readonly text: string }
+  | {
+      readonly kind: "user"
+      readonly key: string
+      readonly text: string
+      readonly files: ReadonlyArray<SaidFile>
+      readonly at: number
+    }
   | { readonly kind: "said"; readonly key: string; readonly said: Said }
-  | { readonly kind: "notice"; readonly key: string; readonly text: string }
+  | { readonly kind: "notice"; readonly key: string; readonly text: string; readonly at: number }
   | { readonly kind: "summary"; readonly key: string; readonly text: string }
   | TurnBlock
 
@@ -57,7 +66,8 @@ const partsOf = (rows: ReadonlyArray<Message>, helped: ReadonlyArray<Helped>): R
     tool: name,
     preview,
     state: row === undefined ? "running" : toolState(row.disposition),
-    result: row?.text ?? ""
+    result: row?.text ?? "",
+    told: row?.told ?? nothingTold
   })
   return rows.flatMap((row): ReadonlyArray<Part> => {
     if (row.role === "user" || row.role === "summary") return []
@@ -77,6 +87,19 @@ const partsOf = (rows: ReadonlyArray<Message>, helped: ReadonlyArray<Helped>): R
 const outcomeOf = (rows: ReadonlyArray<Message>): string | null =>
   rows.at(-1)?.finishReason === "interrupted" ? "interrupted" : null
 
+const lastAt = (rows: ReadonlyArray<Message>): number | null => {
+  const last = rows.findLast(({ role }) => role === "assistant" || role === "tool")
+  return last === undefined ? null : Date.parse(last.at)
+}
+
+const personBlock = (key: string, row: Message): Block => {
+  const at = Date.parse(row.at)
+  // Nobody said it, and its report is for the agent, which tells what matters of it.
+  return row.text.startsWith("[Internal event:")
+    ? { kind: "notice", key, text: "Work in the background has ended; its report came in.", at }
+    : { kind: "user", key, ...ofRow(row.text), at }
+}
+
 /** The rows of one turn, or a row of none, with their blocks. */
 interface Group {
   readonly rows: ReadonlyArray<Message>
@@ -91,18 +114,21 @@ const groupOf = (key: string, rows: ReadonlyArray<Message>, helped: ReadonlyArra
   const turnId = rows[0]?.turnId ?? null
   const said = rows.flatMap((row): ReadonlyArray<Placed> => {
     const key = `row ${row.id}`
-    const kind = row.role === "summary" ? "summary" : "user"
-    // Nobody said it, and its report is for the agent, which tells what matters of it.
-    const block: Block =
-      kind === "user" && row.text.startsWith("[Internal event:")
-        ? { kind: "notice", key, text: "Work in the background has ended; its report came in." }
-        : { kind, key, text: row.text }
-    return row.role === "user" || row.role === "summary" ? [{ at: row.id, rank: 0, turnId, block }] : []
+    if (row.role !== "user" && row.role !== "summary") return []
+    const block: Block = row.role === "user" ? personBlock(key, row) : { kind: "summary", key, text: row.text }
+    return [{ at: row.id, rank: 0, turnId, block }]
   })
   const parts = partsOf(rows, helped)
   const [first] = rows
   if (first === undefined || parts.length === 0) return { rows, helped, parts, placed: said }
-  const block: Block = { kind: "turn", key, parts: stopped(parts), running: false, outcome: outcomeOf(rows) }
+  const block: Block = {
+    kind: "turn",
+    key,
+    parts: stopped(parts),
+    running: false,
+    outcome: outcomeOf(rows),
+    at: lastAt(rows)
+  }
   return { rows, helped, parts, placed: [...said, { at: first.id, rank: 1, turnId, block }] }
 }
 
@@ -161,7 +187,8 @@ const live = (turn: LiveTurn, group: Group | undefined): Block => {
       ? [...turn.parts, ...(group?.rows ?? []).flatMap(filesOf)]
       : joined(turn.outcome === null ? stored : stopped(stored), turn.parts),
     running: turn.outcome === null,
-    outcome: turn.outcome
+    outcome: turn.outcome,
+    at: turn.outcome === null ? null : lastAt(group?.rows ?? [])
   }
 }
 
@@ -187,7 +214,7 @@ export const compose = (
     block:
       aside.kind === "said"
         ? { kind: "said", key: aside.id, said: aside }
-        : { kind: "notice", key: aside.id, text: aside.text }
+        : { kind: "notice", key: aside.id, text: aside.text, at: aside.at }
   }))
   return [...stored, ...running, ...beside].sort((a, b) => a.at - b.at || a.rank - b.rank).map((item) => item.block)
 }

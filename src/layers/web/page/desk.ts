@@ -336,7 +336,7 @@ export const makeDesk = ({ state, dispatch, happened }: Store): Desk => {
     },
     say: async (text, files) => {
       const id = newId()
-      dispatch({ type: "said", id, text, files })
+      dispatch({ type: "said", id, text, files, at: Date.now() })
       await sender.send(id)
     },
     attach: (file) => attempt(() => gateway.attach(file)),

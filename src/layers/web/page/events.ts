@@ -20,9 +20,9 @@ const overKept = 200
 
 const over = (state: State, id: string): State => ({ ...state, over: [...state.over, id].slice(-overKept) })
 
-type Told = Pick<Extract<Event, { readonly _tag: "notice" }>, "about" | "code" | "sessionKey" | "text">
+type Told = Pick<Extract<Event, { readonly _tag: "notice" }>, "about" | "at" | "code" | "sessionKey" | "text">
 
-const notice = (state: State, { about, code, sessionKey, text }: Told): State => {
+const notice = (state: State, { about, at, code, sessionKey, text }: Told): State => {
   const sessionId = sessionOfKey(state, sessionKey)?.id
   if (sessionId === undefined || isSaidByMessage(state.asides, sessionId, code)) return state
   const id = `notice ${state.count}`
@@ -36,6 +36,7 @@ const notice = (state: State, { about, code, sessionKey, text }: Told): State =>
       code,
       text,
       about: about ?? null,
+      at,
       after: placeIn(state, sessionId)
     })
   }

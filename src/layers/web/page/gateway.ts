@@ -100,13 +100,15 @@ export const pageSize = 100
 export const exchange = (key: string): Promise<unknown> =>
   ask("POST", "/api/session/exchange", { authorization: `Bearer ${key}` })
 
-/** What is pinned, and then what was active last. */
+/** What is pinned, then what was active last, then the last runs of jobs: those of a lively job crowd nobody out. */
 export const sessions = async (): Promise<ReadonlyArray<Session>> => {
-  const [pinned, newest] = await Promise.all([
-    call<ReadonlyArray<Session>>("GET", "/api/sessions?limit=100&pinned=true"),
-    call<ReadonlyArray<Session>>("GET", "/api/sessions?limit=100")
+  const listed = (which: string): Promise<ReadonlyArray<Session>> => call("GET", `/api/sessions?${which}`)
+  const [pinned, newest, runs] = await Promise.all([
+    listed("limit=100&pinned=true"),
+    listed("limit=100&runs=false"),
+    listed("limit=30&runs=true")
   ])
-  return [...pinned, ...newest.filter(({ pinned: isPinned }) => !isPinned)]
+  return [...pinned, ...[...newest, ...runs].filter(({ pinned: isPinned }) => !isPinned)]
 }
 export const search = (words: string): Promise<ReadonlyArray<SearchHit>> =>
   call("GET", `/api/sessions/search?limit=30&q=${encodeURIComponent(words)}`)

@@ -39,7 +39,13 @@ export type Action =
   | { readonly type: "helpers"; readonly helpers: ReadonlyArray<Helper> }
   /** `id`: of the conversation whose helpers they were. */
   | { readonly type: "helped"; readonly id: string; readonly helped: ReadonlyArray<Helped> }
-  | { readonly type: "said"; readonly id: string; readonly text: string; readonly files?: ReadonlyArray<Attached> }
+  | {
+      readonly type: "said"
+      readonly id: string
+      readonly text: string
+      readonly files?: ReadonlyArray<Attached>
+      readonly at: number
+    }
   | { readonly type: "sending"; readonly id: string; readonly state: SaidState; readonly refusal?: Refusal }
   | { readonly type: "withdrawn"; readonly id: string }
   | { readonly type: "problem"; readonly problem: string | null }
@@ -186,6 +192,7 @@ export const reduce = (state: State, action: Action): State => {
           files: action.files ?? [],
           state: "sending",
           refusal: null,
+          at: action.at,
           after: placeIn(state, state.current)
         })
       }

@@ -1,6 +1,7 @@
 /** Holds what the page knows: whoever needs it reads it, whoever shows it is told when it has changed. */
 import { useEffect, useState } from "preact/hooks"
 import type { Event } from "./gateway.js"
+import { keep, kept } from "./keeping.js"
 import { type Action, reduce } from "./reduce.js"
 import { initial, type State } from "./state.js"
 
@@ -16,7 +17,7 @@ export interface Store {
 const unseenMillis = 100
 
 export const makeStore = (): Store => {
-  let state = initial
+  let state: State = { ...initial, asides: kept() }
   let waiting: Array<Event> = []
   let frame = 0
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -25,6 +26,7 @@ export const makeStore = (): Store => {
   const change = (action: Action): void => {
     const before = state
     state = reduce(state, action)
+    if (state.asides !== before.asides) keep(state.asides)
     if (state !== before) for (const told of listeners) told()
   }
 

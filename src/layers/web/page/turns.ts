@@ -17,7 +17,13 @@ export interface Tool {
   readonly preview: string
   readonly state: ToolState
   readonly result: string
+  /** What the person said while it ran, and the agent read with its result. */
+  readonly told: Told
 }
+
+export type Told = NonNullable<Message["told"]>
+
+export const nothingTold: Told = []
 
 export interface Helper {
   readonly kind: "helper"
@@ -135,7 +141,10 @@ const settled =
   (tool: Tool): Edit =>
   (parts) =>
     parts.some((part) => part.kind === "tool" && part.callId === tool.callId)
-      ? changeTool(tool.callId, (known) => ({ ...known, state: tool.state, result: tool.result }))(parts)
+      ? changeTool(tool.callId, (known) =>
+          // Of one whose row is there already an event tells less.
+          known.state === "running" ? { ...known, state: tool.state, result: tool.result } : known
+        )(parts)
       : [...kept(parts), tool]
 
 const helped =
@@ -189,7 +198,8 @@ const tool = (event: Extract<Event, { readonly _tag: "tool.started" | "tool.sett
   tool: event.tool,
   preview: event._tag === "tool.started" ? event.preview : "",
   state: event._tag === "tool.started" ? "running" : toolState(event.ok ? "ok" : (event.disposition ?? "error")),
-  result: event._tag === "tool.settled" ? event.preview : ""
+  result: event._tag === "tool.settled" ? event.preview : "",
+  told: nothingTold
 })
 
 const editOf = (event: TurnEvent): Edit | null => {
@@ -236,9 +246,10 @@ export const withRows = (turn: LiveTurn, rows: ReadonlyArray<Message>): LiveTurn
   const results = new Map(own.flatMap((row) => (row.role === "tool" && row.callId !== null ? [[row.callId, row]] : [])))
   const parts = mapped(turn.parts, (part) => {
     const row = part.kind === "tool" ? results.get(part.callId) : undefined
-    return part.kind !== "tool" || row === undefined || row.text === part.result
+    const told = row?.told ?? nothingTold
+    return part.kind !== "tool" || row === undefined || (row.text === part.result && told.length === part.told.length)
       ? part
-      : { ...part, state: toolState(row.disposition), result: row.text }
+      : { ...part, state: toolState(row.disposition), result: row.text, told }
   })
   const whole = turn.whole && !own.some((row) => row.role !== "user" && Date.parse(row.at) < turn.startedAt)
   return whole === turn.whole && parts === turn.parts ? turn : { ...turn, whole, parts }

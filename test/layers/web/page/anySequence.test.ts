@@ -107,7 +107,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     running: list.map((turnId) => ({ turnId, sessionKey: key("a"), startedAt: began })),
     known: ["t"]
   })),
-  { weight: 3, arbitrary: text.map((said): Action => ({ type: "said", id: "", text: said })) },
+  { weight: 3, arbitrary: text.map((said): Action => ({ type: "said", id: "", text: said, at: began })) },
   fc
     .constantFrom("sent" as const, "unsent" as const, "refused" as const)
     .map((state): Action => ({ type: "sending", id: "m1", state }))

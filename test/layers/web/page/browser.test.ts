@@ -15,6 +15,9 @@ const name = "the page in Chromium"
 const key = "the-key-of-the-page"
 const attack = `<img src=x onerror="window.harmed=1"><script>window.harmed=1</script>`
 
+/** A picture of one point. */
+const pixel = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
+
 const words = (count: number): ReadonlyArray<string> =>
   Array.from({ length: count }, (_, index) => `${index === 0 ? "" : " "}word${index + 1}`)
 
@@ -606,6 +609,10 @@ if (Stage.browserPath === null && !required) {
           await me.page.getByRole("heading", { name: "The old one" }).waitFor()
           await me.say("/status")
           await me.log.getByText("Idle.").waitFor()
+          const read = await me.log.innerText()
+          await me.page.reload()
+          await me.log.getByText("Idle.").waitFor()
+          assert.strictEqual(await me.log.innerText(), read)
           await me.say("/new")
           await me.log.getByText(/^A new conversation\./).waitFor()
           assert.notStrictEqual(me.conversation(), first)
@@ -664,6 +671,61 @@ if (Stage.browserPath === null && !required) {
               const all = [...(await one.mine.allInnerTexts()), ...(await one.answers.allInnerTexts())]
               return !all.includes("say b") && !all.includes("b") && all.includes("a")
             })
+        },
+        patience
+      )
+
+      it(
+        "puts what is said while it works where it was said, with its time, and names a file: after a reload and elsewhere too",
+        async () => {
+          const me = await enter()
+          await me.say("/busy steer")
+          await me.log.getByText(/^From now on/).waitFor()
+          await me.say("do sh -c 'touch steered.txt'")
+          await me.question.waitFor()
+          await me.say("mind the cat")
+          await me.log.getByText(/^Got it\./).waitFor()
+          await me.question.getByRole("button", { name: "Approve" }).click()
+          await me.reads("That is all.")
+          await me.rests()
+          await me.page.getByLabel("Files to attach").setInputFiles([
+            { name: "sky.gif", mimeType: "image/gif", buffer: Buffer.from(pixel, "base64") },
+            { name: "plan.txt", mimeType: "text/plain", buffer: Buffer.from("first this, then that") }
+          ])
+          await me.page.getByRole("list", { name: "Attached files" }).getByText("plan.txt").waitFor()
+          await me.say("say read it")
+          await me.rests()
+          const other = person((await tab()).page)
+          await other.page.goto(`${gateway.url}/#key=${key}`)
+          const isInPlace = async (one: Person): Promise<void> => {
+            const file = one.mine.last().getByRole("listitem").last()
+            await file.waitFor()
+            assert.strictEqual((await file.innerText()).trim(), "plan.txt")
+            const sky = one.mine.last().getByRole("img", { name: "sky.gif" })
+            await eventually("the picture is there", () =>
+              sky.evaluate((image) => image instanceof HTMLImageElement && image.naturalWidth === 1)
+            )
+            assert.notInclude(await one.mine.last().innerText(), "attached:")
+            const told = one.answers.first().getByRole("article", { name: "You" })
+            assert.strictEqual(await told.innerText(), "mind the cat")
+            const parts = [one.answers.first().locator("details"), told, one.log.getByText("That is all.")]
+            const tops = await Promise.all(parts.map(topOf))
+            assert.deepStrictEqual(
+              tops,
+              tops.toSorted((a, b) => a - b)
+            )
+            assert.strictEqual(await one.log.getByText("mind the cat").count(), 1)
+            const time = one.log.locator("time").last()
+            assert.match((await time.getAttribute("title")) ?? "", /\b20\d\d\b/)
+          }
+          await isInPlace(me)
+          await isInPlace(other)
+          const read = await me.log.innerText()
+          await picture(me.page, "told")
+          await isAccessible(me.page)
+          await me.page.reload()
+          await isInPlace(me)
+          assert.strictEqual(await me.log.innerText(), read)
         },
         patience
       )
@@ -862,7 +924,11 @@ if (Stage.browserPath === null && !required) {
             )
           }
           assert.deepStrictEqual(names.slice(0, 2), ["Attach files", "Conversation"])
-          assert.include(names[2], "here ·", "above the conversation is the list of them")
+          assert.match(
+            names.slice(2, 4).join(),
+            /here ·/,
+            "above the conversation is the list of them, runs of jobs last"
+          )
           assert.notInclude(names, "")
           const outline = await me.page.evaluate(
             () => getComputedStyle(document.activeElement ?? document.body).outlineStyle

@@ -92,6 +92,22 @@ describe.skipIf(Stage.browserPath === null && !required)("jobs on the page in Ch
       await me.one.getByText(/^ok · asked for/).waitFor()
       assert.strictEqual(await me.one.getByRole("status").count(), 0)
       assert.notInclude(await me.one.innerText(), "hermes cron")
+
+      // Among the conversations it stands under a fold, which is remembered.
+      const fold = me.list.getByText("Runs of jobs")
+      const runs = me.list.getByRole("group").getByRole("button")
+      await fold.waitFor()
+      assert.strictEqual(await runs.count(), 0)
+      assert.strictEqual(await me.conversations.count(), 1)
+      await isAccessible(me.page)
+      await fold.locator("..").focus()
+      await me.page.keyboard.press("Enter")
+      await runs.first().waitFor()
+      await picture(me.page, "runs")
+      await me.page.reload()
+      await runs.first().waitFor()
+      await runs.first().click()
+      await me.log.getByText("water the plants").first().waitFor()
     },
     patience
   )

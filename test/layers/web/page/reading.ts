@@ -1,4 +1,5 @@
 /** A page without a browser: what it knows after what happened, and what a person would read on it. */
+import { shownOf } from "../../../../src/layers/web/page/asides.js"
 import { compose, fromRows, type Block } from "../../../../src/layers/web/page/blocks.js"
 import type { Event, Message } from "../../../../src/layers/web/page/gateway.js"
 import { type Action, reduce } from "../../../../src/layers/web/page/reduce.js"
@@ -33,7 +34,7 @@ export const blocks = (state: State): ReadonlyArray<Block> =>
   compose(
     fromRows(state.rows, state.helped, new Map()),
     state.turns.filter((turn) => turn.sessionId === state.current),
-    state.asides.filter((aside) => aside.sessionId === (state.current ?? ""))
+    shownOf(state)
   )
 
 export const read = (part: Part): ReadonlyArray<string> =>
@@ -44,7 +45,8 @@ export const read = (part: Part): ReadonlyArray<string> =>
     : part.kind === "tool"
       ? [
           `tool: ${part.preview} ${part.state} ${part.result}`,
-          ...[answerOf(part)].flatMap((answer) => (answer === null ? [] : [`answer: ${answer}`]))
+          ...[answerOf(part)].flatMap((answer) => (answer === null ? [] : [`answer: ${answer}`])),
+          ...part.told.map(({ text }) => `told: ${text}`)
         ]
       : part.kind === "files"
         ? part.files.map(({ name }) => `file: ${name}`)
@@ -55,7 +57,7 @@ export const shown = (state: State): ReadonlyArray<string> =>
   blocks(state).flatMap((block) => {
     switch (block.kind) {
       case "user":
-        return [`user: ${block.text}`]
+        return [`user: ${block.text}`, ...block.files.map(({ name }) => `file: ${name}`)]
       case "said":
         return [`${block.said.state}: ${block.said.text}`]
       case "notice":

@@ -4,6 +4,8 @@ import { fromRows } from "../../../../src/layers/web/page/blocks.js"
 import type { Helped } from "../../../../src/layers/web/page/helped.js"
 import type { Event, Health } from "../../../../src/layers/web/page/gateway.js"
 import type { Action } from "../../../../src/layers/web/page/reduce.js"
+import { readFrom, written } from "../../../../src/layers/web/page/keeping.js"
+import { initial, type State } from "../../../../src/layers/web/page/state.js"
 import { after, blocks, happened, open, page, shown } from "./reading.js"
 import { began, key, row, session } from "./script.js"
 
@@ -303,7 +305,7 @@ describe("a turn", () => {
 
 describe("a message", () => {
   it("is shown when it is sent, and replaced by its row when it is stored", () => {
-    const sent = after(open, { type: "said", id: "m1", text: "hi" })
+    const sent = after(open, { type: "said", id: "m1", text: "hi", at: began })
     assert.deepStrictEqual(shown(sent), ["sending: hi"])
     const there = after(sent, happened(stored(1, "user", "hi", "t")))
     assert.deepStrictEqual(shown(there), ["user: hi"])
@@ -313,7 +315,7 @@ describe("a message", () => {
   it("is told apart from another tab's that comes first", () => {
     const state = after(
       open,
-      { type: "said", id: "m1", text: "mine" },
+      { type: "said", id: "m1", text: "mine", at: began },
       happened(stored(1, "user", "theirs", "t")),
       happened(stored(2, "user", "mine", "u"))
     )
@@ -321,7 +323,11 @@ describe("a message", () => {
   })
 
   it("said twice is two messages, each with a row of its own", () => {
-    const twice = after(open, { type: "said", id: "m1", text: "hi" }, { type: "said", id: "m2", text: "hi" })
+    const twice = after(
+      open,
+      { type: "said", id: "m1", text: "hi", at: began },
+      { type: "said", id: "m2", text: "hi", at: began }
+    )
     assert.deepStrictEqual(shown(after(twice, happened(stored(1, "user", "hi", "t")))), ["user: hi", "sending: hi"])
     const both = [row(1, { role: "user", text: "hi" }), row(2, { role: "user", text: "hi" })]
     assert.deepStrictEqual(shown(after(twice, page("a", both))), ["user: hi", "user: hi"])
@@ -330,7 +336,7 @@ describe("a message", () => {
   it("that could not be sent waits, and is found again among the rows when it was taken after all", () => {
     const lost = after(
       open,
-      { type: "said", id: "m1", text: "hi" },
+      { type: "said", id: "m1", text: "hi", at: began },
       { type: "connection", connection: "lost" },
       { type: "sending", id: "m1", state: "unsent" }
     )
@@ -347,7 +353,7 @@ describe("a message", () => {
     const state = after(
       open,
       { type: "opened", id: null },
-      { type: "said", id: "m1", text: "hi" },
+      { type: "said", id: "m1", text: "hi", at: began },
       { type: "begun", session: session("c") }
     )
     assert.strictEqual(state.current, "c")
@@ -359,14 +365,14 @@ describe("a message", () => {
     const state = after(
       open,
       page("a", [row(1, { role: "user", text: "earlier" })]),
-      { type: "said", id: "m1", text: "/status" },
+      { type: "said", id: "m1", text: "/status", at: began },
       happened(settles("m1", "Idle.")),
       happened(stored(2, "user", "later", "t"))
     )
     assert.deepStrictEqual(shown(state), ["user: earlier", "command: /status", "notice: Idle.", "user: later"])
   })
 
-  const say = (id: string, text: string): Action => ({ type: "said", id, text })
+  const say = (id: string, text: string): Action => ({ type: "said", id, text, at: began })
   const working = after(open, happened(stored(1, "user", "work", "t"), start(), toolStarts("1")))
   const work = ["user: work", "tool: ls running "]
 
@@ -447,6 +453,58 @@ describe("a message", () => {
     assert.deepStrictEqual(shown(after(state, happened(end("So: blue.")), page("a", rows))), expected)
   })
 
+  it("that was told to a running turn stands in it, behind the tool that ran, as it runs and as the rows have it", () => {
+    const state = after(
+      open,
+      happened(stored(1, "user", "look", "t"), start(), toolStarts("1")),
+      say("m1", "mind the cat"),
+      happened(answers("m1", "busy.steered", "Got it."), settles("m1", "", "steered"))
+    )
+    const call = { id: "1", name: "terminal", arguments: "{}", preview: "ls" }
+    const told = [{ text: "mind the cat", messageId: "m1", at: new Date(began).toISOString() }]
+    const rows = [
+      row(1, { role: "user", text: "look", turnId: "t" }),
+      row(2, { toolCalls: [call], turnId: "t" }),
+      row(3, { role: "tool", callId: "1", tool: "terminal", text: "a file, b", disposition: "ok", turnId: "t", told })
+    ]
+    const behindTool = ["user: look", "tool: ls ok a file, b", "told: mind the cat"]
+    const live = after(state, page("a", rows), happened(toolEnds("1"), delta("I see.")))
+    assert.deepStrictEqual(shown(live), [...behindTool, "words: I see."])
+    const all = page("a", [...rows, row(4, { text: "I see.", turnId: "t" })])
+    assert.deepStrictEqual(shown(after(live, happened(end("I see.")), all)), [...behindTool, "words: I see."])
+    assert.deepStrictEqual(shown(after(open, all)), [...behindTool, "words: I see."])
+    const elsewhere = after(open, happened(stored(1, "user", "look", "t"), start(), toolStarts("1")), page("a", rows))
+    assert.deepStrictEqual(shown(elsewhere), behindTool)
+  })
+
+  it("names the files that went with it, not where they lie; what else looks like a file is words", () => {
+    const attached = "(attached: a, plan.pdf, application/pdf, at /home/me/media/web/0123456789ab-plan.pdf)"
+    const of = (text: string): ReadonlyArray<string> =>
+      shown(after(open, page("a", [row(1, { role: "user", text, turnId: "t" })])))
+    assert.deepStrictEqual(of(`${attached}\nread this`), ["user: read this", "file: a, plan.pdf"])
+    assert.deepStrictEqual(of(`${attached}\n(a, plan.pdf)`), ["user: ", "file: a, plan.pdf"])
+    const heard = `(in reply to me: "x")\n${attached}\n(what is said in it: "hm")`
+    assert.deepStrictEqual(of(`${heard}\nwell`), [
+      `user: (in reply to me: "x")\n(what is said in it: "hm")\nwell`,
+      "file: a, plan.pdf"
+    ])
+    assert.deepStrictEqual(of(`well\n${attached}`), [`user: well\n${attached}`])
+    assert.deepStrictEqual(of("(only this)"), ["user: (only this)"])
+  })
+
+  it("has the time at which it was said, an answer that of its last words, also after a reload", () => {
+    const times = (state: State): ReadonlyArray<number | null> =>
+      blocks(state).map((block) => (block.kind === "said" ? block.said.at : block.kind === "summary" ? null : block.at))
+    const said = after(open, say("m1", "hi"))
+    assert.deepStrictEqual(times(said), [began])
+    const runs = after(said, happened(stored(1, "user", "hi", "t"), start(), delta("hel")))
+    assert.deepStrictEqual(times(runs), [began, null])
+    const rows = page("a", [row(1, { role: "user", text: "hi", turnId: "t" }), row(2, { text: "hello", turnId: "t" })])
+    assert.deepStrictEqual(times(after(runs, happened(end("hello")), rows)), [began, began + 2])
+    assert.deepStrictEqual(times(after(open, rows)), [began + 1, began + 2])
+    assert.deepStrictEqual(times(after(open, happened(notice("home.missing", "no home")))), [began])
+  })
+
   it("that is taken back is gone at once, with its answer; what came while that was asked for stays", () => {
     const hi = [row(1, { role: "user", text: "hi", turnId: "t" }), row(2, { text: "hello", turnId: "t" })]
     const state = after(
@@ -471,8 +529,21 @@ describe("a message", () => {
     assert.deepStrictEqual(after(state, page("a", [], { known: 4 })).rows, [])
   })
 
+  it("that asks for another answer is gone when that begins, and so is the answer before", () => {
+    const hi = [row(1, { role: "user", text: "hi", turnId: "t" }), row(2, { text: "hello", turnId: "t" })]
+    const asked = after(open, page("a", hi), say("m1", "/retry"))
+    assert.deepStrictEqual(shown(asked), ["user: hi", "words: hello", "sending: /retry"])
+    const again = row(3, { role: "user", text: "hi", turnId: "u" })
+    const begins = after(asked, happened(stored(3, "user", "hi", "u"), start("u")), page("a", [again], { known: 3 }))
+    assert.deepStrictEqual(shown(begins), ["user: hi"])
+    const answered = after(begins, happened(delta("well", "u"), end("well", "answered", "u")))
+    assert.deepStrictEqual(shown(answered), ["user: hi", "words: well"])
+    const nothing = happened(settles("m1", "Nothing to take back."))
+    assert.deepStrictEqual(shown(after(asked, nothing)).slice(2), ["command: /retry", "notice: Nothing to take back."])
+  })
+
   it("that was told to a running turn, or was not answered, says so", () => {
-    const one = after(open, { type: "said", id: "m1", text: "and this" })
+    const one = after(open, { type: "said", id: "m1", text: "and this", at: began })
     assert.deepStrictEqual(shown(after(one, happened(settles("m1", "", "steered")))), ["steered: and this"])
     assert.deepStrictEqual(shown(after(one, happened(settles("m1", "", "dropped")))), ["dropped: and this"])
   })
@@ -480,13 +551,119 @@ describe("a message", () => {
   it("that the gateway refused can be sent again; one that is settled cannot become unsettled", () => {
     const refused = after(
       open,
-      { type: "said", id: "m1", text: "hi" },
+      { type: "said", id: "m1", text: "hi", at: began },
       { type: "sending", id: "m1", state: "refused", refusal: { code: "busy.full", text: "too many" } }
     )
     assert.deepStrictEqual(shown(after(refused, { type: "sending", id: "m1", state: "sending" })), ["sending: hi"])
-    const command = after(open, { type: "said", id: "m1", text: "/help" }, happened(settles("m1", "Help.")))
+    const command = after(open, { type: "said", id: "m1", text: "/help", at: began }, happened(settles("m1", "Help.")))
     const late = after(command, { type: "sending", id: "m1", state: "sent" })
     assert.deepStrictEqual(shown(late), ["command: /help", "notice: Help."])
+  })
+})
+
+describe("a reload of the tab", () => {
+  const hi = [row(1, { role: "user", text: "hi", turnId: "t" }), row(2, { text: "hello", turnId: "t" })]
+  const and = [row(3, { role: "user", text: "and", turnId: "u" }), row(4, { text: "more", turnId: "u" })]
+  const say = (id: string, text: string): Action => ({ type: "said", id, text, at: began })
+  const full: Action = {
+    type: "sending",
+    id: "m3",
+    state: "refused",
+    refusal: { code: "busy.full", text: "too many wait" }
+  }
+  const reloaded = (state: State): State =>
+    after(
+      { ...initial, asides: readFrom(written(state.asides)) },
+      { type: "sessions", sessions: [session("a"), session("b")] },
+      { type: "opened", id: "a" }
+    )
+
+  it("shows commands, their answers and what was not taken where they stood, as often as it is done", () => {
+    const state = after(
+      open,
+      page("a", hi),
+      say("m1", "/status"),
+      happened(settles("m1", "Idle.")),
+      page("a", [...hi, ...and]),
+      say("m2", "/help"),
+      happened(settles("m2", "Help.")),
+      say("m3", "no"),
+      full
+    )
+    const expected = [
+      "user: hi",
+      "words: hello",
+      "command: /status",
+      "notice: Idle.",
+      "user: and",
+      "words: more",
+      "command: /help",
+      "notice: Help.",
+      "refused: no"
+    ]
+    assert.deepStrictEqual(shown(state), expected)
+    const once = after(reloaded(state), page("a", [...hi, ...and]))
+    assert.deepStrictEqual(shown(once), expected)
+    const more = after(once, say("m4", "/help"), happened(settles("m4", "Help again.")))
+    const twice = after(reloaded(more), page("a", [...hi, ...and]))
+    assert.deepStrictEqual(shown(twice), [...expected, "command: /help", "notice: Help again."])
+    const keys = blocks(twice).map(({ key }) => key)
+    assert.strictEqual(new Set(keys).size, keys.length)
+  })
+
+  it("sends what was on its way, knows it by its row, and takes a command for answered", () => {
+    const taken: Action = { type: "sending", id: "m1", state: "sent" }
+    const state = reloaded(after(open, page("a", hi), say("m1", "and"), taken, say("m2", "then")))
+    assert.deepStrictEqual(shown(state), ["sent: and", "unsent: then"])
+    assert.deepStrictEqual(shown(after(state, page("a", [...hi, ...and]))).slice(2), [
+      "user: and",
+      "words: more",
+      "unsent: then"
+    ])
+    const command = after(open, page("a", hi), say("m1", "/status"), taken)
+    assert.deepStrictEqual(shown(after(reloaded(command), page("a", hi))).slice(2), ["command: /status"])
+  })
+
+  it("says no more what was true of the moment, nor that something waits which does not", () => {
+    const told = happened(
+      notice("run.waiting", "it is slow"),
+      notice("drain.queued", "it goes"),
+      answers("m1", "busy.queued", "It's next."),
+      notice("home.missing", "no home")
+    )
+    const waiting = after(open, page("a", hi), say("m1", "and"), told)
+    assert.deepStrictEqual(shown(after(reloaded(waiting), page("a", hi))).slice(2), [
+      "notice: no home",
+      "unsent: and",
+      "notice: It's next."
+    ])
+    const elsewhere = after(open, page("a", hi), told)
+    assert.deepStrictEqual(shown(after(reloaded(elsewhere), page("a", hi))).slice(2), ["notice: no home"])
+  })
+
+  it("shows nothing above the rows that is below others, until those are there", () => {
+    const state = after(open, page("a", hi), say("m1", "/status"), happened(settles("m1", "Idle.")))
+    const newest = after(reloaded(state), page("a", and, { full: true }))
+    assert.deepStrictEqual(shown(newest), ["user: and", "words: more"])
+    assert.deepStrictEqual(shown(after(newest, page("a", hi, { earlier: true }))), [
+      "user: hi",
+      "words: hello",
+      "command: /status",
+      "notice: Idle.",
+      "user: and",
+      "words: more"
+    ])
+  })
+
+  it("keeps the newest of what is too long, and nothing of another shape", () => {
+    const long = (id: string): Action => say(id, id.repeat(400_000))
+    const state = after(open, long("m1"), long("m2"), say("m3", "short"))
+    assert.deepStrictEqual(
+      readFrom(written(state.asides)).map(({ id }) => id),
+      ["m2", "m3"]
+    )
+    assert.deepStrictEqual(readFrom(`{"layout":0,"asides":[{"kind":"said"}]}`), [])
+    assert.deepStrictEqual(readFrom("null"), [])
   })
 })
 
@@ -510,7 +687,7 @@ describe("a restart of the gateway", () => {
       conversations: []
     }
   })
-  const said: Action = { type: "said", id: "m1", text: "hi" }
+  const said: Action = { type: "said", id: "m1", text: "hi", at: began }
   const refusal: Action = {
     type: "sending",
     id: "m1",
@@ -596,7 +773,11 @@ describe("a conversation", () => {
 
   it("goes on in another session after /new: what is said of it is shown there", () => {
     const moved: Event = { _tag: "session.changed", at: began, sessionKey: key("a"), sessionId: "a2" }
-    const state = after(open, { type: "said", id: "m1", text: "/new" }, happened(moved, settles("m1", "A new one.")))
+    const state = after(
+      open,
+      { type: "said", id: "m1", text: "/new", at: began },
+      happened(moved, settles("m1", "A new one."))
+    )
     assert.deepStrictEqual(shown(state), ["command: /new"])
     const opened = after(state, { type: "opened", id: "a2" }, page("a2", []))
     assert.deepStrictEqual(shown(opened), ["notice: A new one."])
@@ -742,8 +923,8 @@ describe("a lost connection", () => {
   it("keeps what could not be sent when the key is asked for again", () => {
     const state = after(
       open,
-      { type: "said", id: "m1", text: "hi" },
-      { type: "said", id: "m2", text: "done" },
+      { type: "said", id: "m1", text: "hi", at: began },
+      { type: "said", id: "m2", text: "done", at: began },
       { type: "sending", id: "m1", state: "unsent" },
       { type: "sending", id: "m2", state: "sent" },
       { type: "access", access: "out", problem: "the key" }
