@@ -1,6 +1,7 @@
 /** Conversations through the whole gateway in memory: what a person sees, what the rows hold, what a restart finds. */
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, FiberId, Layer, Option } from "effect"
+import * as PairingDesk from "../../../src/layers/conversation/PairingDesk.js"
 import * as CronMarker from "../../../src/fibers/CronMarker.js"
 import type { ModelRequest } from "../../../src/services/agent/ModelRoute.js"
 import { Database, Transaction } from "../../../src/services/state/Database.js"
@@ -738,7 +739,14 @@ describe("a conversation", () => {
       expect(yield* rows("SELECT count(*) AS n FROM inbound_events")).toEqual([{ n: 0 }])
       const pairing = yield* Pairing
       expect(yield* Effect.flip(pairing.approve("telegram", "AAAAAAAA"))).toMatchObject({ _tag: "PairingRefused" })
-      yield* pairing.approve("telegram", code)
+      const desk = yield* PairingDesk.make
+      expect(yield* Effect.flip(desk.approve("telegram", "AAAAAAAA"))).toMatchObject({ _tag: "PairingRefused" })
+      yield* desk.approve("telegram", code)
+      const { address } = yield* heard("You are paired")
+      expect(address).toEqual({ ...offer.address, anchor: null })
+      expect(yield* rows("SELECT via, state FROM deliveries WHERE text LIKE 'You are paired%'")).toEqual([
+        { via: "explicit", state: "sent" }
+      ])
       expect(yield* say({ text: "and now?", ...stranger })).toMatchObject({ _tag: "Accepted" })
       yield* heard("you said: and now?")
     }).pipe(Effect.provide(Testing.gateway({ model: echo, settings: { gateway: { allowAllUsers: false } } })))

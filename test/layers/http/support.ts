@@ -6,6 +6,7 @@ import http from "node:http"
 import net from "node:net"
 import path from "node:path"
 import * as AmbientEnvironment from "../../../src/fibers/AmbientEnvironment.js"
+import { address } from "../../../src/fibers/DeliveryOrigin.js"
 import * as Turn from "../../../src/fibers/Turn.js"
 import * as Registry from "../../../src/layers/adapter/AdapterRegistry.js"
 import * as DeliveryLayer from "../../../src/layers/delivery/Delivery.js"
@@ -296,15 +297,17 @@ const delegation = Layer.effect(
 
 const pairing = Layer.effect(
   Pairing,
-  Effect.map(Play, (play) =>
+  Effect.map(Effect.all([Play, Database]), ([play, database]) =>
     Pairing.of({
       offer: () => Effect.succeed({ _tag: "Limited", tell: false }),
       isPaired: () => Effect.succeed(false),
-      approve: (name, code) =>
-        Effect.suspend(() => {
-          if (code !== "ABCD2345") return new PairingRefused({ detail: `no open request has the code ${code}` })
+      approve: (name, code, along) =>
+        Effect.gen(function* () {
+          if (code !== "ABCD2345") return yield* new PairingRefused({ detail: `no open request has the code ${code}` })
           play.pairings.push(code)
-          return Effect.succeed({ platform: name, userId: "7", userName: null, approvedAt: 0 })
+          const step = along?.(address({ platform: name, chatId: "7" })) ?? Effect.succeed(Effect.void)
+          yield* database.write("test.paired", yield* step)
+          return { platform: name, userId: "7", userName: null, approvedAt: 0 }
         }),
       revoke: (_, userId) => Effect.succeed(userId === "7"),
       whenRevoked: () => Effect.void,
