@@ -728,6 +728,23 @@ describe("a conversation", () => {
     }
   )
 
+  it.scopedLive("tells with an answer's last word that the model's provider kept it back", () => {
+    const refused = Testing.parts([
+      { _tag: "Text", delta: "I can't." },
+      { _tag: "Finish", reason: "content_filter" }
+    ])
+    return Effect.gen(function* () {
+      const feed = yield* (yield* Activity).watch((event) => event._tag === "turn.ended")
+      yield* say("one")
+      expect(yield* feed.take).toMatchObject([{ outcome: "answered", text: "I can't.", filtered: true }])
+      expect(yield* rows("SELECT outcome FROM messages WHERE role = 'assistant'")).toEqual([
+        { outcome: "content_filter" }
+      ])
+      yield* say("two")
+      expect((yield* feed.take)[0]).not.toHaveProperty("filtered")
+    }).pipe(Effect.provide(Testing.gateway({ model: [refused, Testing.say("fine")] })))
+  })
+
   it.scopedLive("offers a stranger a code in private only, and lets in whom the owner approved", () =>
     Effect.gen(function* () {
       const { profile } = yield* only

@@ -85,7 +85,7 @@ export interface Stage {
   readonly place: { readonly sessionKey: string; readonly sessionId: string; readonly turnId: string }
   readonly say: (text: string) => Effect.Effect<void>
   readonly settle: (state: InboxState) => Effect.Effect<void>
-  readonly end: (text: string, outcome?: string) => Effect.Effect<void>
+  readonly end: (text: string, outcome?: string, filtered?: boolean) => Effect.Effect<void>
 }
 
 export type Act = (stage: Stage) => Effect.Effect<void, never, Scope.Scope>
@@ -153,7 +153,7 @@ const admission = Layer.scoped(
           Effect.orDie(database.write("test.settle", inbox.settle(eventId, state, turnId)))
         yield* settle("running")
         yield* publish({ _tag: "turn.started", ...place, eventId, parentTurnId: null, platform: event.source.platform })
-        const end: Stage["end"] = (text, outcome = "answered") =>
+        const end: Stage["end"] = (text, outcome = "answered", filtered = false) =>
           Effect.gen(function* () {
             yield* database.write(
               "test.answer",
@@ -171,6 +171,7 @@ const admission = Layer.scoped(
               eventId,
               outcome,
               text,
+              ...(filtered ? { filtered } : {}),
               usage: { inputTokens: 7, outputTokens: 5, cacheReadTokens: 2, cacheWriteTokens: 0, reasoningTokens: 0 }
             })
           }).pipe(Effect.orDie)
