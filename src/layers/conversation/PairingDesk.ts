@@ -6,7 +6,7 @@ import * as Notice from "../../services/delivery/Notice.js"
 import type { DeliveryRow } from "../../services/delivery/Outbox.js"
 import { Ids } from "../../services/operation/Ids.js"
 
-/** So long whoever lets somebody in waits for the platform; the words go on without them. */
+/** The words go on without whoever waits for them. */
 const patience = "5 seconds"
 
 export const make = Effect.gen(function* () {
@@ -15,7 +15,7 @@ export const make = Effect.gen(function* () {
   const ids = yield* Ids
 
   return {
-    /** The words are written with the approval: whoever is let in is told, whatever ends in between. */
+    /** The words are a row of the transaction that lets them in; who waits for this does not wait long for the platform. */
     approve: Effect.fn("PairingDesk.approve")((platform: string, code: string) =>
       Effect.uninterruptibleMask((restore) =>
         Effect.gen(function* () {
