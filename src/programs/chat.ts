@@ -37,8 +37,17 @@ export interface Options {
   readonly style: Screen.Style
 }
 
-/** Talks until the person leaves, or what was piped in is answered. */
-export const converse = (options: Options): Effect.Effect<void, DeskError, Dialogue | Desk> =>
+/** A line of what was piped in, counted from 1. */
+export interface ScriptLine {
+  readonly number: number
+  readonly text: string
+}
+
+/** How a turn ends that gave what was asked for. */
+export const good: ReadonlySet<string> = new Set(["answered", "command"])
+
+/** Talks until the person leaves, or what was piped in is through; answers the lines of that which got no answer. */
+export const converse = (options: Options): Effect.Effect<ReadonlyArray<ScriptLine>, DeskError, Dialogue | Desk> =>
   Effect.scoped(
     Effect.gen(function* () {
       const { keyboard, style } = options
@@ -50,7 +59,11 @@ export const converse = (options: Options): Effect.Effect<void, DeskError, Dialo
       let screen = Screen.blank
       let running = 0
       let asked: ReadonlyArray<Asked> = []
-      let typedAhead: ReadonlyArray<string> = []
+      let typedAhead: ReadonlyArray<ScriptLine> = []
+      let lines = 0
+      /** The line of a script that waits for its answer. */
+      let current: ScriptLine | null = null
+      let unanswered: ReadonlyArray<ScriptLine> = []
       let ended = false
       let interruptedAt = Number.NEGATIVE_INFINITY
 
@@ -176,7 +189,10 @@ export const converse = (options: Options): Effect.Effect<void, DeskError, Dialo
         if (running > 0 && asked.length === 0) return Effect.succeed(false)
         const [line, ...later] = typedAhead
         typedAhead = later
-        if (line !== undefined) return Effect.flatMap(onLine(line), (left) => (left ? Effect.succeed(true) : pump))
+        if (line !== undefined) {
+          if (asked.length === 0) current = line
+          return Effect.flatMap(onLine(line.text), (left) => (left ? Effect.succeed(true) : pump))
+        }
         const [question] = asked
         if (!ended) return Effect.succeed(false)
         return question === undefined ? Effect.succeed(running === 0) : Effect.zipRight(answer(question, ""), pump)
@@ -208,20 +224,23 @@ export const converse = (options: Options): Effect.Effect<void, DeskError, Dialo
           if (event._tag === "approval.answered") asked = asked.filter((other) => other.approvalId !== event.approvalId)
         })
 
-      const onDone = Effect.suspend(() => {
-        running -= 1
-        screen = Screen.blank
-        if (running > 0) return Effect.void
-        asked = []
-        return keyboard.prompt
-      })
+      const onDone = (answered: boolean) =>
+        Effect.suspend(() => {
+          if (!answered && current !== null) unanswered = [...unanswered, current]
+          running -= 1
+          screen = Screen.blank
+          if (running > 0) return Effect.void
+          asked = []
+          return keyboard.prompt
+        })
 
       /** Answers whether it is over. */
       const handle = (happening: Happening): Effect.Effect<boolean, DeskError, Scope.Scope> => {
         switch (happening._tag) {
           case "Line":
             if (keyboard.interactive) return onLine(happening.text)
-            typedAhead = [...typedAhead, happening.text]
+            lines += 1
+            typedAhead = [...typedAhead, { number: lines, text: happening.text }]
             return pump
           case "Interrupt":
             return onInterrupt
@@ -232,11 +251,11 @@ export const converse = (options: Options): Effect.Effect<void, DeskError, Dialo
             return Effect.zipRight(onEvent(happening.event), pump)
           case "Ended":
             return write(Screen.finish(screen, happening.word, style)).pipe(
-              Effect.zipRight(onDone),
+              Effect.zipRight(onDone(good.has(happening.word.outcome))),
               Effect.zipRight(pump)
             )
           case "Failed":
-            return print(`  ${happening.error.message}`).pipe(Effect.zipRight(onDone), Effect.zipRight(pump))
+            return print(`  ${happening.error.message}`).pipe(Effect.zipRight(onDone(false)), Effect.zipRight(pump))
         }
       }
 
@@ -252,8 +271,9 @@ export const converse = (options: Options): Effect.Effect<void, DeskError, Dialo
       )
       while (!(yield* step));
       if (running > 0) yield* dialogue.stop(session.id)
-      else yield* dropEmpty
+      else if (unanswered.length === 0) yield* dropEmpty
       if (keyboard.interactive) yield* write("\n")
+      return unanswered
     })
   )
 

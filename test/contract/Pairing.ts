@@ -1,12 +1,17 @@
 /** What every layer that provides `Pairing` does (gateway.md 3.2). */
 import { assert, describe, layer as suiteLayer } from "@effect/vitest"
 import { Effect, type Layer, TestClock } from "effect"
+import { address } from "../../src/fibers/DeliveryOrigin.js"
 import { Pairing, PairingRefused } from "../../src/services/conversation/Pairing.js"
 import { Database } from "../../src/services/state/Database.js"
 
+const chat = (platform: string, userId: string) => address({ platform, chatId: `chat of ${userId}` })
+
 const offered = (platform: string, userId: string) =>
   Effect.gen(function* () {
-    const offer = yield* Effect.flatMap(Pairing, (pairing) => pairing.offer(platform, userId, `name of ${userId}`))
+    const offer = yield* Effect.flatMap(Pairing, (pairing) =>
+      pairing.offer(chat(platform, userId), userId, `name of ${userId}`)
+    )
     return offer._tag === "Offered" ? offer.code : yield* Effect.dieMessage(`limited: ${offer.tell}`)
   })
 
@@ -47,8 +52,8 @@ export const suite = (name: string, stores: Layer.Layer<Database | Pairing>) =>
         Effect.gen(function* () {
           const pairing = yield* Pairing
           const first = yield* offered("ten", "u1")
-          assert.deepStrictEqual(yield* pairing.offer("ten", "u1", null), { _tag: "Limited", tell: true })
-          assert.deepStrictEqual(yield* pairing.offer("ten", "u1", null), { _tag: "Limited", tell: false })
+          assert.deepStrictEqual(yield* pairing.offer(chat("ten", "u1"), "u1", null), { _tag: "Limited", tell: true })
+          assert.deepStrictEqual(yield* pairing.offer(chat("ten", "u1"), "u1", null), { _tag: "Limited", tell: false })
           yield* TestClock.adjust("10 minutes")
           const second = yield* offered("ten", "u1")
           assert.notStrictEqual(second, first)
@@ -61,8 +66,8 @@ export const suite = (name: string, stores: Layer.Layer<Database | Pairing>) =>
         Effect.gen(function* () {
           const pairing = yield* Pairing
           yield* Effect.forEach(["a", "b", "c"], (user) => offered("three", user))
-          assert.deepStrictEqual(yield* pairing.offer("three", "d", null), { _tag: "Limited", tell: true })
-          assert.deepStrictEqual(yield* pairing.offer("three", "d", null), { _tag: "Limited", tell: false })
+          assert.deepStrictEqual(yield* pairing.offer(chat("three", "d"), "d", null), { _tag: "Limited", tell: true })
+          assert.deepStrictEqual(yield* pairing.offer(chat("three", "d"), "d", null), { _tag: "Limited", tell: false })
           yield* offered("three-elsewhere", "d")
           yield* TestClock.adjust("61 minutes")
           yield* offered("three", "d")

@@ -377,6 +377,9 @@ describe("looking things up", () => {
     // Where nobody waits there is nothing to guess.
     expect((await pairing("approve", "pigeon", "WRONGONE")).stderr).toContain("nobody waits")
     expect(await pairing("approve", "telegram", code.toLowerCase())).toMatchObject({ code: 0, stderr: "" })
+    // They are told by the next gateway.
+    const told = (await run(["deliveries", "list", "--json", "--home", directory])).stdout
+    expect(JSON.parse(told)).toMatchObject([{ platform: "telegram", chatId: "99", state: "pending" }])
     expect((await pairing("list", "--json")).stdout).toContain('"approvedAt"')
     expect(await pairing("revoke", "telegram", "99")).toMatchObject({ code: 0 })
     expect(await pairing("revoke", "telegram", "99")).toMatchObject({ code: 1 })

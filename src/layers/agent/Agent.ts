@@ -59,6 +59,12 @@ const maxCompactions = 3
 /** The conversation was too large for the model. */
 const overflows: ReadonlySet<ModelErrorReason> = new Set<ModelErrorReason>(["context_overflow", "payload_too_large"])
 
+/** How an answer ends by why the model stopped, where that is not of itself. */
+const exits: ReadonlyMap<string, AgentExit> = new Map([
+  ["length", "truncated"],
+  ["content_filter", "content_filter"]
+])
+
 const continueNudge = "Go on from the tool results above and answer the last message."
 const budgetNudge =
   "You have used all the steps of this turn. Do not call tools. Say briefly what you did, what is left and what you found."
@@ -393,7 +399,7 @@ const make = Effect.gen(function* () {
       const spoken = attempt.right
 
       if (spoken.toolCalls.length === 0) {
-        if (!isBlank(spoken.text)) return end(spoken.text, spoken.finishReason === "length" ? "truncated" : "answered")
+        if (!isBlank(spoken.text)) return end(spoken.text, exits.get(spoken.finishReason) ?? "answered")
         if (emptyAnswers++ < maxEmptyRetries) continue
         if (!passed && (yield* model.pass)) {
           passed = true

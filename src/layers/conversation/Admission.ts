@@ -58,7 +58,7 @@ const make = Effect.gen(function* () {
       const { source } = event
       const address = addressOf(source, event.messageId)
       if (address === null || source.userId === null) return { _tag: "Ignored", rule: "a stranger without an address" }
-      const offer = yield* pairing.offer(source.platform, source.userId, source.userName)
+      const offer = yield* pairing.offer({ ...address, anchor: null }, source.userId, source.userName)
       const notice =
         offer._tag === "Offered"
           ? Notice.pairingOffer({ code: offer.code, platform: source.platform })

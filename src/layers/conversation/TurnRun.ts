@@ -254,7 +254,7 @@ export const make = Effect.gen(function* () {
             ...(started === null ? {} : { grown: started })
           })
     yield* milestone.reach("reply.before")
-    const told = ended(task, turn, outcome, said.text, said.usage, said.notice ?? null)
+    const told = ended(task, turn, outcome, said.text, said)
     // An answer that is written down is sent: a message that interrupts comes before that, or after it.
     yield* Effect.uninterruptibleMask((restore) =>
       Effect.flatMap(begun(task, turn, said, { prepare, settle, started }), (sent) =>
@@ -273,8 +273,7 @@ export const make = Effect.gen(function* () {
     turn: Turn.Turn,
     outcome: string,
     text: string,
-    usage: TokenUsage | null = null,
-    notice: Notice.Code | null = null
+    { finishReason, notice, usage }: Partial<LastWords> = {}
   ) =>
     Effect.flatMap(Clock.currentTimeMillis, (at) =>
       activity.publish({
@@ -284,8 +283,9 @@ export const make = Effect.gen(function* () {
         eventId: task.entry.id,
         outcome,
         text,
-        ...(usage === null ? {} : { usage }),
-        ...(notice === null ? {} : { notice })
+        ...(usage === undefined || usage === null ? {} : { usage }),
+        ...(notice === undefined ? {} : { notice }),
+        ...(finishReason === "content_filter" ? { filtered: true } : {})
       })
     )
 

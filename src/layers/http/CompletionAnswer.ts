@@ -5,6 +5,7 @@ import {
   type Completion,
   type CompletionChunk,
   type CompletionUsage,
+  type FinishReason,
   modelName
 } from "../../services/api/Completions.js"
 import * as AnswerNotes from "../../services/delivery/AnswerNotes.js"
@@ -27,7 +28,8 @@ const usageOf = ({ usage }: LastWord): typeof CompletionUsage.Type | undefined =
         total_tokens: usage.inputTokens + usage.outputTokens
       }
 
-const finishReasonOf = (word: LastWord): "stop" | "length" => (AnswerNotes.isCut(word.text) ? "length" : "stop")
+const finishReasonOf = (word: LastWord): typeof FinishReason.Type =>
+  word.filtered === true ? "content_filter" : AnswerNotes.isCut(word.text) ? "length" : "stop"
 
 /** Why the last word is no answer; null when it is one. */
 export const problemOf = (word: LastWord): ApiError | null => {

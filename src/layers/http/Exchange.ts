@@ -109,7 +109,10 @@ export const make = Effect.gen(function* () {
         turnId: entry.turnId ?? eventId,
         eventId,
         outcome: entry.state,
-        text: said?.message.text ?? ""
+        text: said?.message.text ?? "",
+        ...(said?.message._tag === "assistant" && said.message.finishReason === "content_filter"
+          ? { filtered: true }
+          : {})
       }
       return ended
     })

@@ -1,7 +1,8 @@
 /** From whatever a handler or the framework failed with to the one shape of error that leaves the server. */
 import { HttpApiDecodeError } from "@effect/platform/HttpApiError"
 import * as HttpServerError from "@effect/platform/HttpServerError"
-import { Cause, Context, Effect, Tracer } from "effect"
+import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import { Cause, Context, Effect, Schema, Tracer } from "effect"
 import type { NothingToAnswer, NothingToRevoke } from "../../services/approval/Approval.js"
 import * as Errors from "../../services/api/ApiError.js"
 import { ApiError, type Issue } from "../../services/api/ApiError.js"
@@ -10,6 +11,7 @@ import type { PairingRefused } from "../../services/conversation/Pairing.js"
 import type { DeliveryNotFound, ResendRefused } from "../../services/delivery/Resend.js"
 import type { TargetError } from "../../services/delivery/TargetResolver.js"
 import type { Draining } from "../../services/operation/Drain.js"
+import * as Misfit from "../../services/operation/Misfit.js"
 import type { RestartRefused } from "../../services/operation/Restart.js"
 import type { SessionNotFound, TitleTaken } from "../../services/session/SessionStore.js"
 import type { IncidentNotFound } from "../../services/schedule/Incident.js"
@@ -100,16 +102,29 @@ const ofDecode = (error: HttpApiDecodeError): ApiError => {
   )
 }
 
-/** How an error is told to the operator: a fault with its cause, what is behind the gateway in a line, a caller's mistake not at all. */
-export type Told = "fault" | "line" | "nothing"
+/** Of the framework's two uses of one error: how it writes that an answer, and no request, did not fit its Schema. */
+const unfitAnswer = `(${String(Schema.declare(HttpServerResponse.isServerResponse).ast)} <-> `
+
+export interface Failed {
+  readonly error: ApiError
+  /** How the operator is told: a fault with its cause, what is behind the gateway in a line, a caller's mistake not at all. */
+  readonly report: Effect.Effect<void>
+}
 
 /** The answer to a request that failed; null when the request was given up and nobody waits for an answer. */
-export const ofCause = (cause: Cause.Cause<unknown>): { readonly error: ApiError; readonly told: Told } | null => {
+export const ofCause = (cause: Cause.Cause<unknown>): Failed | null => {
   if (Cause.isInterruptedOnly(cause)) return null
   const failure = Cause.squash(cause)
-  if (failure instanceof ApiError) return { error: failure, told: failure.status >= 500 ? "line" : "nothing" }
-  if (failure instanceof HttpApiDecodeError) return { error: ofDecode(failure), told: "nothing" }
+  const mistake = (error: ApiError): Failed => ({ error, report: Effect.void })
+  if (failure instanceof ApiError)
+    return failure.status < 500
+      ? mistake(failure)
+      : { error: failure, report: Effect.logWarning(`a request was not done (${failure.code}): ${failure.message}`) }
   if (failure instanceof HttpServerError.RequestError)
-    return { error: Errors.badRequest("invalid_request", "the request cannot be read"), told: "nothing" }
-  return { error: Errors.internal, told: "fault" }
+    return mistake(Errors.badRequest("invalid_request", "the request cannot be read"))
+  if (!(failure instanceof HttpApiDecodeError))
+    return { error: Errors.internal, report: Effect.logError("a request failed", cause) }
+  if (!failure.message.startsWith(unfitAnswer)) return mistake(ofDecode(failure))
+  const problem = Misfit.summary(issuesOf(failure).map(({ message, path }) => ({ path, problem: message })))
+  return { error: Errors.internal, report: Effect.logError(`an answer does not fit its Schema: ${problem}`) }
 }

@@ -3,14 +3,15 @@ import { Effect } from "effect"
 import { Api } from "../../services/api/Api.js"
 import { ownerOnly } from "../../services/api/Caller.js"
 import { Pairing } from "../../services/conversation/Pairing.js"
+import * as PairingDesk from "../conversation/PairingDesk.js"
 import { answered } from "./Failures.js"
 
 export const layer = HttpApiBuilder.group(Api, "pairing", (handlers) =>
-  Effect.map(Pairing, (pairing) =>
+  Effect.map(Effect.all([Pairing, PairingDesk.make]), ([pairing, pairingDesk]) =>
     handlers
       .handle("list", () => answered(pairing.list))
       .handle("approve", ({ payload }) =>
-        Effect.zipRight(ownerOnly("letting somebody in"), pairing.approve(payload.platform, payload.code)).pipe(
+        Effect.zipRight(ownerOnly("letting somebody in"), pairingDesk.approve(payload.platform, payload.code)).pipe(
           answered
         )
       )

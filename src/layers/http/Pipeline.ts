@@ -12,7 +12,7 @@ import { Settings } from "../../services/operation/Settings.js"
 import type { Authenticate } from "./Authentication.js"
 import * as Authentication from "./Authentication.js"
 import * as Body from "./Body.js"
-import { ofCause, type Told } from "./Failures.js"
+import { ofCause } from "./Failures.js"
 import * as Guard from "./Guard.js"
 import * as Keyring from "./Keyring.js"
 import * as Routes from "./Routes.js"
@@ -84,21 +84,9 @@ const shape =
     if (Cause.squash(cause) instanceof RouteNotFound) return unrouted(parts, request)
     const said = ofCause(cause)
     if (said === null) return Effect.interrupt
-    return Effect.as(report(said, cause, request), failed(said.error))
+    const told = Effect.annotateLogs(said.report, { method: request.method, path: pathOf(request) })
+    return Effect.as(told, failed(said.error))
   }
-
-const report = (
-  { error, told }: { readonly error: ApiError; readonly told: Told },
-  cause: Cause.Cause<unknown>,
-  request: HttpServerRequest.HttpServerRequest
-): Effect.Effect<void> => {
-  if (told === "nothing") return Effect.void
-  const line =
-    told === "fault"
-      ? Effect.logError("a request failed", cause)
-      : Effect.logWarning(`a request was not done (${error.code}): ${error.message}`)
-  return Effect.annotateLogs(line, { method: request.method, path: pathOf(request) })
-}
 
 /** Without the query, which may hold what is nobody's business. */
 const pathOf = (request: HttpServerRequest.HttpServerRequest): string => request.url.split("?", 1)[0] ?? ""

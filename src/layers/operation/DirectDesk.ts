@@ -28,6 +28,7 @@ import * as SessionCare from "./SessionCare.js"
 import type { StateError } from "../../services/state/StateError.js"
 import * as Outlet from "../delivery/Outlet.js"
 import * as ForwardedAdmission from "../conversation/ForwardedAdmission.js"
+import * as PairingDesk from "../conversation/PairingDesk.js"
 import * as JobMakers from "../schedule/JobMakers.js"
 import { shortened } from "../../services/operation/Shortened.js"
 
@@ -65,6 +66,7 @@ const make = Effect.gen(function* () {
   const outlet = yield* Outlet.make
   const approvals = yield* Approvals
   const pairing = yield* Pairing
+  const pairingDesk = yield* PairingDesk.make
   const ids = yield* Ids
   const pause = yield* Pause
   const usage = yield* Usage
@@ -176,7 +178,7 @@ const make = Effect.gen(function* () {
     },
     pairing: {
       list: pairing.list,
-      approve: (platform, code) => refused(pairing.approve(platform, code)),
+      approve: (platform, code) => refused(pairingDesk.approve(platform, code)),
       revoke: pairing.revoke
     }
   })

@@ -118,12 +118,7 @@ const make = Effect.gen(function* () {
     pause: (reference, reason) => Effect.flatMap(jobs.pause(reference, reason), (view) => shown(view)),
     resume: (reference, at) => Effect.flatMap(jobs.resume(reference, at === null ? {} : { at }), (view) => shown(view)),
     runNow: (reference, context) => Effect.flatMap(jobs.runNow(reference, context), (view) => shown(view)),
-    remove: (reference) =>
-      Effect.gen(function* () {
-        const view = yield* Effect.flatMap(jobs.find(reference), (found) => shown(found))
-        yield* jobs.remove(reference)
-        return view
-      }),
+    remove: (reference) => Effect.flatMap(jobs.remove(reference), (view) => shown(view)),
     resnap: (reference) => Effect.flatMap(jobs.resnap(reference), (view) => shown(view)),
     runs: (reference, limit) =>
       Effect.gen(function* () {

@@ -338,7 +338,7 @@ const make = Effect.gen(function* () {
   const remove = (reference: string) =>
     Effect.gen(function* () {
       yield* allowed
-      const stored = yield* store.find(reference)
+      const stored = yield* store.findSpoilt(reference)
       const { job, number } = stored
       yield* writing("job.remove", stored, store.remove(number))
       yield* bell.ring
@@ -347,7 +347,7 @@ const make = Effect.gen(function* () {
         .pipe(
           Effect.catchAll((error) => Effect.logWarning("the documents of a removed job could not be deleted", error))
         )
-      return job
+      return view(stored)
     })
 
   return Jobs.of({

@@ -130,20 +130,42 @@ const storedOf = (row: typeof Row.Type): StoredJob => {
   }
 }
 
-const one = Rows.first(Schema.Struct({ ...Row.fields, scheduled: Rows.Flag }))
+const scheduled = { scheduled: Rows.Flag }
+const one = Rows.first(Schema.Struct({ ...Row.fields, ...scheduled }))
+
+const orZero = { decodingFallback: () => Either.right(0) }
+const orNull = { decodingFallback: () => Either.right(null) }
+const oneSpoilt = Rows.first(
+  Schema.Struct({
+    ...Row.fields,
+    ...scheduled,
+    pausedAt: instant.annotations(orNull),
+    createdAt: Millis.annotations(orZero),
+    updatedAt: Millis.annotations(orZero),
+    lastRunAt: instant.annotations(orNull),
+    completed: Schema.Int.annotations(orZero),
+    failureStreak: Schema.Int.annotations(orZero),
+    remaining: Schema.NullOr(Schema.Int).annotations(orNull)
+  })
+)
 const many = Rows.all(Row, "jobs")
 
 type Condition = ReturnType<SqlClient.SqlClient["literal"]>
 
-export const first = (sql: SqlClient.SqlClient, condition: Condition) =>
+const firstBy = (read: typeof one) => (sql: SqlClient.SqlClient, condition: Condition) =>
   Effect.gen(function* () {
-    const row = yield* one(
+    const row = yield* read(
       sql`SELECT ${sql.literal(columns)}, s.job IS NOT NULL AS scheduled, NULL AS nextAt FROM ${sql.literal(from)} WHERE ${condition}`
     )
     if (row === null) return null
     const place = row.scheduled ? yield* Due.find(sql, row.number, row.rule) : null
     return storedOf({ ...row, nextAt: place?.nextAt ?? null })
   })
+
+export const first = firstBy(one)
+
+/** As {@link first}; a count or a time of the job's own that nobody can read is told as none. */
+export const firstSpoilt = firstBy(oneSpoilt)
 
 export const all = (sql: SqlClient.SqlClient, condition: Condition) =>
   Effect.map(

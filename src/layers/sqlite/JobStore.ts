@@ -1,5 +1,5 @@
 import { SqlError } from "@effect/sql"
-import { Clock, Effect, Layer, Schema } from "effect"
+import { Clock, Effect, Either, Layer, Schema } from "effect"
 import { Millis } from "../../services/operation/Instant.js"
 import { type JobId, JobNumber } from "../../services/schedule/Job.js"
 import { JobAmbiguous, JobNameTaken, JobNotFound } from "../../services/schedule/JobError.js"
@@ -25,7 +25,8 @@ const PutAside = Rows.first(
     nextAt: Schema.NullOr(Due.Place.fields.nextAt),
     settled: Schema.NullOr(Due.Place.fields.settled),
     rule: Schema.Number,
-    pausedAt: Schema.NullOr(Millis)
+    // What was due before it is told apart from what came after; without it all is.
+    pausedAt: Schema.NullOr(Millis).annotations({ decodingFallback: () => Either.right(null) })
   })
 )
 const Summary = Rows.first(Schema.Struct({ scheduled: Schema.Number, next: Schema.NullOr(Millis) }))
@@ -181,7 +182,7 @@ const make = Effect.gen(function* () {
     })
 
   const byNumber = (job: JobNumber): Step<Effect.Effect.Success<ReturnType<typeof JobRows.first>>> =>
-    Effect.flatMap(Transaction, (sql) => JobRows.first(sql, sql`j.number = ${job}`))
+    Effect.flatMap(Transaction, (sql) => JobRows.firstSpoilt(sql, sql`j.number = ${job}`))
 
   const update = (job: JobNumber, set: (sql: Effect.Effect.Success<typeof Transaction>, now: number) => Statement) =>
     Effect.gen(function* () {
@@ -293,6 +294,17 @@ const make = Effect.gen(function* () {
           if (others.length > 0)
             return yield* new JobAmbiguous({ reference, candidates: [job, ...others].map((one) => one.job.id) })
           return job
+        })
+      )
+    ),
+    findSpoilt: Effect.fn("JobStore.findSpoilt")((reference: string) =>
+      database.read("job.findSpoilt", (sql) =>
+        Effect.gen(function* () {
+          const wanted = reference.trim()
+          const found =
+            (yield* JobRows.firstSpoilt(sql, sql`j.id = ${wanted} AND j.removed_at IS NULL`)) ??
+            (yield* JobRows.firstSpoilt(sql, sql`j.name = ${wanted} COLLATE NOCASE AND j.removed_at IS NULL`))
+          return found ?? (yield* new JobNotFound({ reference }))
         })
       )
     ),

@@ -16,7 +16,7 @@ const many = Rows.all(Occurrence, "occurrences")
 const one = Rows.first(Occurrence)
 const Ids = Rows.whole(Schema.Struct({ id: Schema.Number }))
 
-const columns = `o.id, j.id AS jobId, o.at AS scheduledAt, coalesce(o.last_at, o.at) AS lastAt, o.count, o.kind,
+const columns = `o.id, j.id AS jobId, j.name AS jobName, o.at AS scheduledAt, coalesce(o.last_at, o.at) AS lastAt, o.count, o.kind,
   o.state AS status, o.attempts, o.claimed_at AS claimedAt, o.started_at AS startedAt, o.finished_at AS finishedAt,
   o.reason, o.context, o.session_id AS sessionId, o.output`
 

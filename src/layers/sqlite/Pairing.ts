@@ -1,4 +1,5 @@
 import { Clock, Effect, Layer, Schema } from "effect"
+import { Address } from "../../fibers/DeliveryOrigin.js"
 import {
   type PairedUser,
   Pairing,
@@ -7,7 +8,7 @@ import {
   type Revoked
 } from "../../services/conversation/Pairing.js"
 import { Millis } from "../../services/operation/Instant.js"
-import { Database, Transaction } from "../../services/state/Database.js"
+import { Database, type Step, Transaction } from "../../services/state/Database.js"
 import * as PairingCode from "./PairingCode.js"
 import * as Rows from "./Rows.js"
 
@@ -25,7 +26,14 @@ const Request = Schema.Struct({
   requestedAt: Millis,
   expiresAt: Millis
 })
-const Secret = Schema.Struct({ ...Request.fields, salt: Schema.String, hash: Schema.String })
+const StoredAddress = Schema.parseJson(Address)
+const encodeAddress = Schema.encode(StoredAddress)
+const Secret = Schema.Struct({
+  ...Request.fields,
+  salt: Schema.String,
+  hash: Schema.String,
+  address: Schema.NullOr(StoredAddress)
+})
 const User = Schema.Struct({
   platform: Schema.String,
   userId: Schema.String,
@@ -56,13 +64,14 @@ const limited = (platform: string, userId: string, now: number) =>
   })
 
 const offerInStep = (
-  platform: string,
+  address: Address,
   userId: string,
   userName: string | null,
   secret: { readonly code: string; readonly salt: string; readonly hash: string }
 ) =>
   Effect.gen(function* () {
     const sql = yield* Transaction
+    const { platform } = address
     const now = yield* Clock.currentTimeMillis
     yield* sql`DELETE FROM pairing_requests WHERE platform = ${platform} AND expires_at <= ${now}`
     const own = yield* request(sql`SELECT ${sql.literal(requestColumns)} FROM pairing_requests
@@ -72,10 +81,12 @@ const offerInStep = (
       WHERE platform = ${platform} AND user_id <> ${userId}`)
     if (others >= pendingPerPlatform) return yield* limited(platform, userId, now)
     const expiresAt = now + validMillis
-    yield* sql`INSERT INTO pairing_requests (platform, user_id, user_name, salt, hash, requested_at, expires_at)
-      VALUES (${platform}, ${userId}, ${userName}, ${secret.salt}, ${secret.hash}, ${now}, ${expiresAt})
+    yield* sql`INSERT INTO pairing_requests (platform, user_id, user_name, salt, hash, requested_at, expires_at, address)
+      VALUES (${platform}, ${userId}, ${userName}, ${secret.salt}, ${secret.hash}, ${now}, ${expiresAt},
+        ${yield* encodeAddress(address)})
       ON CONFLICT (platform, user_id) DO UPDATE SET user_name = excluded.user_name, salt = excluded.salt,
-        hash = excluded.hash, requested_at = excluded.requested_at, expires_at = excluded.expires_at`
+        hash = excluded.hash, requested_at = excluded.requested_at, expires_at = excluded.expires_at,
+        address = excluded.address`
     const offer: PairingOffer = { _tag: "Offered", code: secret.code, expiresAt }
     return offer
   })
@@ -111,7 +122,7 @@ const countFailure = (platform: string) =>
   })
 
 /** Null when the request was answered or replaced since its code was compared. */
-const letIn = (secret: typeof Secret.Type) =>
+const letIn = (secret: typeof Secret.Type, along: Step<void>) =>
   Effect.gen(function* () {
     const sql = yield* Transaction
     yield* refuseLocked(secret.platform)
@@ -124,6 +135,7 @@ const letIn = (secret: typeof Secret.Type) =>
       VALUES (${platform}, ${userId}, ${userName}, ${approvedAt})
       ON CONFLICT (platform, user_id) DO UPDATE SET user_name = excluded.user_name, approved_at = excluded.approved_at`
     yield* sql`DELETE FROM pairing_attempts WHERE platform = ${platform}`
+    yield* along
     const user: PairedUser = { platform, userId, userName, approvedAt }
     return user
   })
@@ -132,20 +144,24 @@ const make = Effect.gen(function* () {
   const database = yield* Database
   const listeners: Array<(person: Revoked) => Effect.Effect<void>> = []
 
-  const offer = Effect.fn("Pairing.offer")(function* (platform: string, userId: string, userName: string | null) {
+  const offer = Effect.fn("Pairing.offer")(function* (address: Address, userId: string, userName: string | null) {
     const code = yield* PairingCode.make
     const salt = yield* PairingCode.makeSalt
     const hash = yield* PairingCode.hash(code, salt)
-    return yield* database.write("pairing.offer", offerInStep(platform, userId, userName, { code, salt, hash }))
+    return yield* database.write("pairing.offer", offerInStep(address, userId, userName, { code, salt, hash }))
   })
 
   const open = (platform: string, now: number) =>
     database.read("pairing.open", (sql) =>
-      secrets(sql`SELECT ${sql.literal(requestColumns)}, salt, hash FROM pairing_requests
+      secrets(sql`SELECT ${sql.literal(requestColumns)}, salt, hash, address FROM pairing_requests
         WHERE platform = ${platform} AND expires_at > ${now}`)
     )
 
-  const approve = Effect.fn("Pairing.approve")(function* (platform: string, typed: string) {
+  const approve = Effect.fn("Pairing.approve")(function* (
+    platform: string,
+    typed: string,
+    along?: (address: Address) => Effect.Effect<Step<void>>
+  ) {
     yield* database.write("pairing.locked", refuseLocked(platform))
     const code = PairingCode.normalize(typed)
     const pending = yield* open(platform, yield* Clock.currentTimeMillis)
@@ -156,8 +172,11 @@ const make = Effect.gen(function* () {
       })
     const hashed = yield* Effect.forEach(pending, (secret) => PairingCode.hash(code, secret.salt))
     const match = pending.find((secret, index) => PairingCode.same(secret.hash, hashed[index] ?? ""))
-    const user = match === undefined ? null : yield* database.write("pairing.approve", letIn(match))
-    if (user !== null) return user
+    if (match !== undefined) {
+      const step = along === undefined || match.address === null ? Effect.void : yield* along(match.address)
+      const user = yield* database.write("pairing.approve", letIn(match, step))
+      if (user !== null) return user
+    }
     return yield* yield* database.write("pairing.wrong", countFailure(platform))
   })
 

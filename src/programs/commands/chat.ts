@@ -13,8 +13,9 @@ import * as Screen from "../../layers/terminal/Screen.js"
 import { ChatResult, type MessageView, type SessionView } from "../../services/api/Sessions.js"
 import { Dialogue } from "../../services/conversation/Dialogue.js"
 import { Desk } from "../../services/operation/Desk.js"
+import { shortened } from "../../services/operation/Shortened.js"
 import { version } from "../../services/operation/Version.js"
-import { ask, converse } from "../chat.js"
+import { ask, converse, good, type ScriptLine } from "../chat.js"
 import { Ended, failed, usage } from "./failure.js"
 import { Invocation } from "./invocation.js"
 import { answer, note, plain, say } from "./output.js"
@@ -69,6 +70,10 @@ const opening = (gateway: Gateway | null, session: SessionView): string =>
     "What you schedule here answers to nobody's chat: a job's output stays local (`hermes cron runs` shows it), and jobs run only while the gateway runs."
   ].join("\n")
 
+/** For whoever piped them in. */
+const noAnswer = (lines: ReadonlyArray<ScriptLine>): string =>
+  lines.map(({ number, text }) => `line ${number} got no answer: ${shortened(plain(text))}`).join("\n")
+
 const interactive = (reference: Option.Option<string>) =>
   connected((gateway) =>
     Effect.gen(function* () {
@@ -81,11 +86,10 @@ const interactive = (reference: Option.Option<string>) =>
         const messages = yield* (yield* Desk).sessions.messages(session.id, { limit: 10 })
         yield* say(...messages.flatMap(remembered))
       }
-      yield* converse({ session, keyboard, workingDirectory: process.cwd(), style: style() })
+      const unanswered = yield* converse({ session, keyboard, workingDirectory: process.cwd(), style: style() })
+      if (unanswered.length > 0) return yield* failed(noAnswer(unanswered))
     }).pipe(Effect.scoped)
   )
-
-const good: ReadonlySet<string> = new Set(["answered", "command"])
 
 /** One question. What happens on the way goes to stderr, unless only the answer is wanted. */
 const once = (options: {
@@ -121,7 +125,8 @@ const once = (options: {
       const { sessionId, turnId, outcome, text, usage } = word
       yield* answer(ChatResult, { sessionId, turnId, outcome, text, usage: usage ?? null }, () => [])
     } else if (good.has(word.outcome)) process.stdout.write(Screen.finish(screen, word, Screen.styles.plain))
-    if (refused && watched) yield* note("hermes: a single question asks nobody for approval; `hermes chat` asks for what can be allowed")
+    if (refused && watched)
+      yield* note("hermes: a single question asks nobody for approval; `hermes chat` asks for what can be allowed")
     if (good.has(word.outcome)) return
     if (!json) yield* note(plain(word.text))
     return yield* new Ended({ code: 1, text: `the turn was not answered (${word.outcome})` })

@@ -165,14 +165,14 @@ const remove = Command.make("remove", { reference }, ({ reference }) =>
   })
 ).pipe(Command.withDescription("Removes a job; a run that is under way ends and is delivered."), Command.provide(desk))
 
-/** With `--json` no job is asked for: runs are read by their ids there. */
+/** Each on the clock of its job, as long as that is there. With `--json` no job is asked for. */
 const rowOfRun = Effect.gen(function* () {
   const { jobs } = yield* Desk
   const known = (yield* json) ? [] : yield* jobs.list({ all: true })
-  const byId = new Map<string, Words.RunJob>(known.map((job) => [job.id, job]))
+  const zones = new Map<string, string>(known.map((job) => [job.id, job.timezone]))
   // A gateway that runs shows its runs also while the settings are being edited and cannot be read.
   const timezone = yield* Effect.orElse(configuredZone, () => systemZone)
-  return (run: RunView) => Words.runRow(run, byId.get(run.jobId), timezone)
+  return (run: RunView) => Words.runRow(run, zones.get(run.jobId) ?? timezone)
 })
 
 const runs = Command.make(

@@ -65,6 +65,7 @@ export const job = [
 export const run = [
   "id",
   "jobId",
+  "jobName",
   "scheduledAt",
   "kind",
   "status",

@@ -70,6 +70,8 @@ export type AgentExit =
   | "budget"
   | "empty"
   | "truncated"
+  /** Whoever runs the model kept back the rest of it, or all but words of refusal. */
+  | "content_filter"
 
 export interface AgentAnswer {
   readonly text: string

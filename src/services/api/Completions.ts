@@ -87,7 +87,7 @@ export const CompletionUsage = Schema.Struct({
   total_tokens: Schema.Number
 })
 
-const FinishReason = Schema.Literal("stop", "length")
+export const FinishReason = Schema.Literal("stop", "length", "content_filter")
 
 export const Completion = Schema.Struct({
   id: Schema.String,

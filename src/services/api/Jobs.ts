@@ -140,6 +140,8 @@ export type JobBrief = typeof JobBrief.Type
 export const RunView = Schema.Struct({
   id: Schema.String,
   jobId: Job.JobId,
+  /** Also of a job that was removed. */
+  jobName: Schema.String,
   scheduledAt: Instant,
   lastAt: Instant,
   kind: OccurrenceKind,
@@ -159,6 +161,7 @@ export type RunView = typeof RunView.Type
 export const runView = (run: Occurrence, deliveries: ReadonlyArray<string>): RunView => ({
   id: runId(run.id),
   jobId: run.jobId,
+  jobName: run.jobName,
   scheduledAt: run.scheduledAt,
   lastAt: run.lastAt,
   kind: run.kind,

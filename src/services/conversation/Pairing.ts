@@ -1,4 +1,6 @@
 import { Context, type Effect, Schema } from "effect"
+import type { Address } from "../../fibers/DeliveryOrigin.js"
+import type { Step } from "../state/Database.js"
 import type { StateError } from "../state/StateError.js"
 
 export interface PairingRequest {
@@ -38,13 +40,19 @@ export type PairingOffer =
 export class Pairing extends Context.Tag("hermes/conversation/Pairing")<
   Pairing,
   {
+    /** `address` is where they ask, and hear what comes of it. */
     readonly offer: (
-      platform: string,
+      address: Address,
       userId: string,
       userName: string | null
     ) => Effect.Effect<PairingOffer, StateError>
     readonly isPaired: (platform: string, userId: string) => Effect.Effect<boolean, StateError>
-    readonly approve: (platform: string, code: string) => Effect.Effect<PairedUser, PairingRefused | StateError>
+    /** The step that `along` answers is made in the transaction that lets them in; it is asked for where they asked, if that is known. */
+    readonly approve: (
+      platform: string,
+      code: string,
+      along?: (address: Address) => Effect.Effect<Step<void>>
+    ) => Effect.Effect<PairedUser, PairingRefused | StateError>
     readonly revoke: (platform: string, userId: string) => Effect.Effect<boolean, StateError>
     /** Runs `told` whenever this process has shut somebody out, for as long as the program lives. */
     readonly whenRevoked: (told: (person: Revoked) => Effect.Effect<void>) => Effect.Effect<void>

@@ -51,7 +51,7 @@ export const DelegateResult = Schema.Struct({
   goal: Schema.String,
   status: DelegateStatus,
   summary: Schema.String,
-  /** `answered`, `budget`, `empty`, `truncated`, `stopped` (somebody asked for it), `shutdown`, `stalled`, `timeout` or `error`. */
+  /** `answered`, `budget`, `empty`, `truncated`, `content_filter`, `stopped` (somebody asked for it), `shutdown`, `stalled`, `timeout` or `error`. */
   exitReason: Schema.String,
   modelCalls: Schema.Number,
   durationMillis: Schema.Number,

@@ -11,6 +11,7 @@ import type { NoticeText } from "./Notifier.js"
 export const codes = [
   "pairing.offer",
   "pairing.ratelimited",
+  "pairing.approved",
   "session.autoreset",
   "session.suspended",
   "history.unreadable",
@@ -116,6 +117,9 @@ export const pairingOffer = (to: { readonly code: string; readonly platform: str
 
 export const pairingRateLimited = (): Notice =>
   notice("pairing.ratelimited", "There were too many requests. Please try again later.")
+
+export const pairingApproved = (): Notice =>
+  notice("pairing.approved", "You are paired: my owner has let you in. Write to me whenever you like.")
 
 // Sessions
 

@@ -138,6 +138,8 @@ export const ActivityEvent = Schema.Union(
     usage: Schema.optional(ActivityUsage),
     /** The code of the notice that stands for an answer (gateway.md 3.11). */
     notice: Schema.optional(Schema.String),
+    /** Whoever runs the model kept back the rest of the answer, or refused one. */
+    filtered: Schema.optional(Schema.Literal(true)),
     /** Where there was no turn: the message, by the id that it came with. */
     about: Schema.optional(Schema.String)
   }),

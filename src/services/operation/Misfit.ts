@@ -41,8 +41,11 @@ export const issues = (error: ParseResult.ParseError): ReadonlyArray<Issue> =>
 /** Where, and what. */
 export const line = ({ path, problem }: Issue): string => (path === "" ? problem : `${path}: ${problem}`)
 
+/** All of them in one line. */
+export const summary = (all: ReadonlyArray<Issue>): string => shortened(all.slice(0, mostIssues).map(line).join("; "))
+
 /** All of it in one line. */
-export const text = (error: ParseResult.ParseError): string => shortened(issues(error).map(line).join("; "))
+export const text = (error: ParseResult.ParseError): string => summary(issues(error))
 
 /**
  * Decodes whatever comes. A Schema that tells its members apart by a field asks what stands there for its text, and an

@@ -77,12 +77,14 @@ export class JobStore extends Context.Tag("hermes/schedule/JobStore")<
     readonly remove: (job: JobNumber) => Step<void>
     /** The name, or the first with a number behind it that nobody bears: it stays free as long as the transaction lasts. */
     readonly freeName: (name: string) => Step<string>
-    /** As a step too, so that what is decided from a row is written against the same row. */
+    /** As a step too, so that what is decided from a row is written against the same row; it reads as `findSpoilt` does. */
     readonly load: (job: JobNumber) => Step<StoredJob | null>
     readonly ofRun: (job: JobNumber) => Effect.Effect<StoredJob | null, StateError>
     readonly get: (id: JobId) => Effect.Effect<StoredJob | null, StateError>
     /** Exact id, else exact name without regard to case. */
     readonly find: (reference: string) => Effect.Effect<StoredJob, JobNotFound | JobAmbiguous | StateError>
+    /** As `find`, for who takes the job away: a count or a time of its own that nobody can read is told as none. */
+    readonly findSpoilt: (reference: string) => Effect.Effect<StoredJob, JobNotFound | StateError>
     readonly list: (options: { readonly all: boolean }) => Effect.Effect<ReadonlyArray<StoredJob>, StateError>
     readonly summary: Effect.Effect<{ readonly scheduled: number; readonly next: number | null }, StateError>
     /** Schedules without a zone of their own follow the configured one (once, at a start). */

@@ -79,8 +79,8 @@ export class Jobs extends Context.Tag("hermes/schedule/Jobs")<
     readonly runNow: (reference: string, context?: string | null) => Effect.Effect<JobView, JobError>
     /** A completed or missed single run gets a new time. */
     readonly rearm: (reference: string, schedule: string) => Effect.Effect<JobView, JobError>
-    /** A run that is under way ends and is delivered; its history stays. */
-    readonly remove: (reference: string) => Effect.Effect<Job, JobError>
+    /** Answers the job as it was. A run that is under way ends and is delivered; its history stays. */
+    readonly remove: (reference: string) => Effect.Effect<JobView, JobError>
     /** Exact id, else exact name without regard to case. */
     readonly find: (reference: string) => Effect.Effect<JobView, JobNotFound | JobAmbiguous | StateError>
     readonly get: (id: JobId) => Effect.Effect<Job | null, StateError>

@@ -21,6 +21,8 @@ export type OccurrenceKind = typeof OccurrenceKind.Type
 export class Occurrence extends Schema.Class<Occurrence>("hermes/schedule/Occurrence")({
   id: OccurrenceId,
   jobId: JobId,
+  /** Also of a job that was removed. */
+  jobName: Schema.String,
   scheduledAt: Millis,
   /** The last of a range; the same as `scheduledAt` for one. */
   lastAt: Millis,

@@ -1,6 +1,7 @@
 /** Conversations through the whole gateway in memory: what a person sees, what the rows hold, what a restart finds. */
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, FiberId, Layer, Option } from "effect"
+import * as PairingDesk from "../../../src/layers/conversation/PairingDesk.js"
 import * as CronMarker from "../../../src/fibers/CronMarker.js"
 import type { ModelRequest } from "../../../src/services/agent/ModelRoute.js"
 import { Database, Transaction } from "../../../src/services/state/Database.js"
@@ -727,6 +728,23 @@ describe("a conversation", () => {
     }
   )
 
+  it.scopedLive("tells with an answer's last word that the model's provider kept it back", () => {
+    const refused = Testing.parts([
+      { _tag: "Text", delta: "I can't." },
+      { _tag: "Finish", reason: "content_filter" }
+    ])
+    return Effect.gen(function* () {
+      const feed = yield* (yield* Activity).watch((event) => event._tag === "turn.ended")
+      yield* say("one")
+      expect(yield* feed.take).toMatchObject([{ outcome: "answered", text: "I can't.", filtered: true }])
+      expect(yield* rows("SELECT outcome FROM messages WHERE role = 'assistant'")).toEqual([
+        { outcome: "content_filter" }
+      ])
+      yield* say("two")
+      expect((yield* feed.take)[0]).not.toHaveProperty("filtered")
+    }).pipe(Effect.provide(Testing.gateway({ model: [refused, Testing.say("fine")] })))
+  })
+
   it.scopedLive("offers a stranger a code in private only, and lets in whom the owner approved", () =>
     Effect.gen(function* () {
       const { profile } = yield* only
@@ -738,7 +756,14 @@ describe("a conversation", () => {
       expect(yield* rows("SELECT count(*) AS n FROM inbound_events")).toEqual([{ n: 0 }])
       const pairing = yield* Pairing
       expect(yield* Effect.flip(pairing.approve("telegram", "AAAAAAAA"))).toMatchObject({ _tag: "PairingRefused" })
-      yield* pairing.approve("telegram", code)
+      const desk = yield* PairingDesk.make
+      expect(yield* Effect.flip(desk.approve("telegram", "AAAAAAAA"))).toMatchObject({ _tag: "PairingRefused" })
+      yield* desk.approve("telegram", code)
+      const { address } = yield* heard("You are paired")
+      expect(address).toEqual({ ...offer.address, anchor: null })
+      expect(yield* rows("SELECT via, state FROM deliveries WHERE text LIKE 'You are paired%'")).toEqual([
+        { via: "explicit", state: "sent" }
+      ])
       expect(yield* say({ text: "and now?", ...stranger })).toMatchObject({ _tag: "Accepted" })
       yield* heard("you said: and now?")
     }).pipe(Effect.provide(Testing.gateway({ model: echo, settings: { gateway: { allowAllUsers: false } } })))

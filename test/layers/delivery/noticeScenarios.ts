@@ -3,6 +3,7 @@ import { Effect, type Layer, type Scope } from "effect"
 import { expect } from "vitest"
 import { SendRefused } from "../../../src/services/adapter/Adapter.js"
 import type { ModelErrorReason, ModelRequest } from "../../../src/services/agent/ModelRoute.js"
+import * as PairingDesk from "../../../src/layers/conversation/PairingDesk.js"
 import { Admission } from "../../../src/services/conversation/Admission.js"
 import { InboundEvent, Source } from "../../../src/services/conversation/InboundEvent.js"
 import type * as Notice from "../../../src/services/delivery/Notice.js"
@@ -106,12 +107,14 @@ const fromAnApi = new InboundEvent({
 export const scenarios: ReadonlyArray<Scenario> = [
   {
     about: "strangers",
-    codes: ["pairing.offer", "pairing.ratelimited"],
+    codes: ["pairing.offer", "pairing.ratelimited", "pairing.approved"],
     options: { settings: { gateway: { allowAllUsers: false } } },
     run: Effect.gen(function* () {
       const stranger = { by: telegram.person(9), in: telegram.dm(9) }
       yield* say({ text: "let me in", ...stranger })
       yield* say({ text: "let me in!", ...stranger })
+      const [, code = ""] = /code is (\w+)/.exec((yield* heard(words["pairing.offer"])).text) ?? []
+      yield* Effect.flatMap(PairingDesk.make, (desk) => desk.approve("telegram", code))
     })
   },
   {

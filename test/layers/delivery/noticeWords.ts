@@ -4,6 +4,7 @@ import type * as Notice from "../../../src/services/delivery/Notice.js"
 export const words: { readonly [C in Notice.Code]: RegExp } = {
   "pairing.offer": /Your pairing code is [A-Z2-9]{8}/,
   "pairing.ratelimited": /too many requests/,
+  "pairing.approved": /You are paired/,
   "session.autoreset": /This is a new conversation: nobody had written for/,
   "session.suspended": /three crashes in a row/,
   "history.unreadable": /can't read what was said here before/,

@@ -129,6 +129,17 @@ layer(server(), { excludeTestServices: true })("chat completions", (it) => {
     })
   )
 
+  it.effect("says of an answer that was kept back that it was", () =>
+    Effect.gen(function* () {
+      const play = yield* begin
+      play.act = ({ end, say }) => Effect.zipRight(say("I can't"), end("I can't help with that.", "answered", true))
+      const { lines } = yield* streamed({ messages: [user("do it")] })
+      assert.strictEqual(chunksOf(lines).at(-1)?.choices[0]?.finish_reason, "content_filter")
+      const { json } = yield* ask(path, { body: { messages: [user("do it")] } })
+      assert.strictEqual(Schema.decodeUnknownSync(Completion)(json).choices[0]?.finish_reason, "content_filter")
+    })
+  )
+
   it.effect("says between two parts that the first was no answer, where one broke off or was thought", () =>
     Effect.gen(function* () {
       const play = yield* begin

@@ -4,6 +4,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Either, Layer, Redacted } from "effect"
 import * as Client from "../../../src/layers/http/Client.js"
 import { ApiServer } from "../../../src/services/api/ApiServer.js"
+import { Database, Transaction } from "../../../src/services/state/Database.js"
 import { key, server } from "./support.js"
 
 const client = (environment: Record<string, string> = {}) =>
@@ -79,6 +80,38 @@ layer(Layer.merge(server(), FetchHttpClient.layer), { excludeTestServices: true 
       const { id } = yield* jobs.create({ payload: { name, schedule: "every 1h", prompt: "x \udfff" } })
       assert.deepInclude(yield* jobs.get({ path: { id: name } }), { id, name: "half \ufffd", prompt: "x \ufffd" })
       yield* jobs.remove({ path: { id: name } })
+    })
+  )
+
+  it.effect("removes a job whose counts or times somebody spoilt, and its name is free again", () =>
+    Effect.gen(function* () {
+      const { jobs } = yield* client()
+      const database = yield* Database
+      const spoil = (statement: string) =>
+        database.write(
+          "test",
+          Effect.flatMap(Transaction, (sql) => sql.unsafe(statement))
+        )
+      const job = "(SELECT number FROM jobs WHERE name = 'spoilt' AND removed_at IS NULL)"
+      const places = [
+        ...["created_at", "updated_at", "paused_at", "last_run_at", "completed", "failure_streak"].map(
+          (column) => `UPDATE jobs SET ${column} = VALUE WHERE number = ${job}`
+        ),
+        ...["schedule", "schedule_paused"].map((table) => `UPDATE ${table} SET remaining = VALUE WHERE job = ${job}`),
+        `UPDATE due SET next_at = VALUE, settled = VALUE WHERE job = ${job}`,
+        `UPDATE schedule_paused SET next_at = VALUE, settled = VALUE WHERE job = ${job}`
+      ]
+      for (const place of places)
+        for (const value of ["9e15", "'text'"])
+          for (const paused of [false, true]) {
+            const { id } = yield* jobs.create({
+              payload: { name: "spoilt", schedule: "every 1h", prompt: "x", paused, repeat: 3 }
+            })
+            yield* spoil(place.replaceAll("VALUE", value))
+            const removed = yield* jobs.remove({ path: { id: paused ? id : "SPOILT" } })
+            assert.deepInclude(removed, { id, name: "spoilt" }, `${place} ${value}`)
+            assert.deepStrictEqual(yield* jobs.list({ urlParams: { all: "true" } }), [])
+          }
     })
   )
 

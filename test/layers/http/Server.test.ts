@@ -253,6 +253,20 @@ layer(server(), { excludeTestServices: true })("Server", (it) => {
     })
   )
 
+  it.effect("takes an answer that does not fit its Schema for its own fault and not for the caller's", () =>
+    Effect.gen(function* () {
+      const play = yield* Play
+      play.open = [{ sessionKey: "a secret of nobody's" } as never]
+      const broken = yield* ask("/api/approvals")
+      assert.strictEqual(refusedWith(broken, 500), "internal")
+      assert.notMatch(broken.text, /Expected|secret|sessionKey/)
+      play.open = []
+      const mistaken = yield* ask("/api/approvals?limit=x")
+      assert.strictEqual(refusedWith(mistaken, 400), "invalid_request")
+      assert.include(mistaken.text, '"path":"limit"')
+    })
+  )
+
   it.effect("handles every request as nobody", () =>
     Effect.gen(function* () {
       const play = yield* Play

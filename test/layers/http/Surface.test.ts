@@ -13,7 +13,7 @@ import { Outbox } from "../../../src/services/delivery/Outbox.js"
 import { HomeChannels } from "../../../src/services/delivery/HomeChannels.js"
 import { Activity } from "../../../src/services/operation/Activity.js"
 import { GatewayStatus, HealthDetail } from "../../../src/services/operation/Health.js"
-import { ask, fetching, Play, readEvents, server } from "./support.js"
+import { ask, fetching, Play, readEvents, server, Telegram } from "./support.js"
 
 const exact = { onExcessProperty: "error" } as const
 const codeOf = (json: unknown): string => (json as { readonly error: { readonly code: string } }).error.code
@@ -167,6 +167,14 @@ layer(server(), { excludeTestServices: true })("the rest of the surface", (it) =
       })
       const wrong = yield* ask("/api/pairing/approve", { body: { platform: "telegram", code: "WRONG" } })
       assert.deepStrictEqual([wrong.status, codeOf(wrong.json)], [400, "pairing_refused"])
+      const { posted } = yield* Telegram
+      posted.length = 0
+      const right = yield* ask("/api/pairing/approve", { body: { platform: "telegram", code: "ABCD2345" } })
+      assert.strictEqual(right.status, 200)
+      assert.deepStrictEqual(
+        posted.map(({ text }) => text),
+        ["You are paired: my owner has let you in. Write to me whenever you like."]
+      )
     })
   )
 

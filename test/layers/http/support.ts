@@ -6,6 +6,7 @@ import http from "node:http"
 import net from "node:net"
 import path from "node:path"
 import * as AmbientEnvironment from "../../../src/fibers/AmbientEnvironment.js"
+import { address } from "../../../src/fibers/DeliveryOrigin.js"
 import * as Turn from "../../../src/fibers/Turn.js"
 import * as Registry from "../../../src/layers/adapter/AdapterRegistry.js"
 import * as DeliveryLayer from "../../../src/layers/delivery/Delivery.js"
@@ -84,7 +85,7 @@ export interface Stage {
   readonly place: { readonly sessionKey: string; readonly sessionId: string; readonly turnId: string }
   readonly say: (text: string) => Effect.Effect<void>
   readonly settle: (state: InboxState) => Effect.Effect<void>
-  readonly end: (text: string, outcome?: string) => Effect.Effect<void>
+  readonly end: (text: string, outcome?: string, filtered?: boolean) => Effect.Effect<void>
 }
 
 export type Act = (stage: Stage) => Effect.Effect<void, never, Scope.Scope>
@@ -152,7 +153,7 @@ const admission = Layer.scoped(
           Effect.orDie(database.write("test.settle", inbox.settle(eventId, state, turnId)))
         yield* settle("running")
         yield* publish({ _tag: "turn.started", ...place, eventId, parentTurnId: null, platform: event.source.platform })
-        const end: Stage["end"] = (text, outcome = "answered") =>
+        const end: Stage["end"] = (text, outcome = "answered", filtered = false) =>
           Effect.gen(function* () {
             yield* database.write(
               "test.answer",
@@ -170,6 +171,7 @@ const admission = Layer.scoped(
               eventId,
               outcome,
               text,
+              ...(filtered ? { filtered } : {}),
               usage: { inputTokens: 7, outputTokens: 5, cacheReadTokens: 2, cacheWriteTokens: 0, reasoningTokens: 0 }
             })
           }).pipe(Effect.orDie)
@@ -296,15 +298,17 @@ const delegation = Layer.effect(
 
 const pairing = Layer.effect(
   Pairing,
-  Effect.map(Play, (play) =>
+  Effect.map(Effect.all([Play, Database]), ([play, database]) =>
     Pairing.of({
       offer: () => Effect.succeed({ _tag: "Limited", tell: false }),
       isPaired: () => Effect.succeed(false),
-      approve: (name, code) =>
-        Effect.suspend(() => {
-          if (code !== "ABCD2345") return new PairingRefused({ detail: `no open request has the code ${code}` })
+      approve: (name, code, along) =>
+        Effect.gen(function* () {
+          if (code !== "ABCD2345") return yield* new PairingRefused({ detail: `no open request has the code ${code}` })
           play.pairings.push(code)
-          return Effect.succeed({ platform: name, userId: "7", userName: null, approvedAt: 0 })
+          const step = along?.(address({ platform: name, chatId: "7" })) ?? Effect.succeed(Effect.void)
+          yield* database.write("test.paired", yield* step)
+          return { platform: name, userId: "7", userName: null, approvedAt: 0 }
         }),
       revoke: (_, userId) => Effect.succeed(userId === "7"),
       whenRevoked: () => Effect.void,

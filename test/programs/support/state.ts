@@ -29,9 +29,9 @@ export const within = <A, E>(home: string, effect: Effect.Effect<A, E, Stores>):
 export const offered = (home: string, userId: string): Promise<string> =>
   within(
     home,
-    Effect.flatMap(Pairing, (pairing) => pairing.offer("telegram", userId, "Mallory\u001b[31m")).pipe(
-      Effect.map((offer) => (offer._tag === "Offered" ? offer.code : ""))
-    )
+    Effect.flatMap(Pairing, (pairing) =>
+      pairing.offer(DeliveryOrigin.address({ platform: "telegram", chatId: userId }), userId, "Mallory\u001b[31m")
+    ).pipe(Effect.map((offer) => (offer._tag === "Offered" ? offer.code : "")))
   )
 
 /** An open question of the agent. */

@@ -11,6 +11,7 @@ const question = { tool: "terminal", subject: "rm -rf x", reasons: ["deletes"], 
 const all: ReadonlyArray<Notice.Notice> = [
   Notice.pairingOffer({ code: "ABCD2345", platform: "telegram" }),
   Notice.pairingRateLimited(),
+  Notice.pairingApproved(),
   Notice.sessionAutoReset({ reason: "nobody wrote for a day" }),
   Notice.sessionSuspended(),
   Notice.historyUnreadable(),

@@ -199,8 +199,11 @@ const result = (message: ToolMessage): string => {
       return sent(message.text)
     case "cronjob":
       return JobPhrase.result(message.text) ?? said(message.text)
-    case "search_files":
     case "session_search":
+      return message.text.trim() === "Nothing was found."
+        ? "Nothing was found in earlier conversations. What I was told to remember is not searched: it stands in my home, in `memories/MEMORY.md`."
+        : clipped(message.text)
+    case "search_files":
       return message.text.trim() === "" || /^\[no line matches in \d+ files?\]$/.test(message.text.trim())
         ? "Nothing was found."
         : clipped(message.text)

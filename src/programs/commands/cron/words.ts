@@ -95,14 +95,11 @@ const seconds = (from: number | null, to: number | null): string =>
 
 export const runColumns = ["id", "job", "scheduled", "kind", "status", "took", "sent", "why"]
 
-/** What a table says of a run's job; of one that is removed nothing is known but its id. */
-export type RunJob = Pick<JobBrief, "name" | "timezone">
-
-/** On the clock that the list of jobs shows: the job's own, or `timezone`. */
-export const runRow = (run: RunView, job: RunJob | undefined, timezone: string): ReadonlyArray<string> => [
+/** On the clock that the list of jobs shows. */
+export const runRow = (run: RunView, timezone: string): ReadonlyArray<string> => [
   run.id,
-  job === undefined ? run.jobId : brief(job.name, 30),
-  localTime(run.scheduledAt, job?.timezone ?? timezone),
+  brief(run.jobName, 30),
+  localTime(run.scheduledAt, timezone),
   run.kind,
   run.count > 1 ? `${run.status} × ${run.count}` : run.status,
   seconds(run.startedAt, run.finishedAt),

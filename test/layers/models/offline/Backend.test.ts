@@ -184,6 +184,7 @@ describe("the offline assistant", () => {
         "The owner said no. It was not run."
       )
       assert.strictEqual(yield* asked("search_files", "[no line matches in 1 file]"), "Nothing was found.")
+      assert.include(yield* asked("session_search", "Nothing was found."), "`memories/MEMORY.md`")
       assert.include(yield* asked("terminal", "denied by the owner", "error"), "That did not work: denied by the owner")
       assert.include(
         yield* asked("delegate_task", JSON.stringify([{ task: 1, status: "completed", summary: "42" }])),
