@@ -250,7 +250,11 @@ describe("whatever the text", () => {
       `X=(${"$X ".repeat(900)}); X=(${'"${X[@]}" '.repeat(400)}); "\${X[@]}"`,
       `set -- ${"$@ ".repeat(1_000)}; set -- ${"$@ ".repeat(1_000)}; $@`,
       `printf "${"%s".repeat(900)}$(printf "${"$_".repeat(900)}")" ${"$_ ".repeat(900)}`,
-      `X='${"a".repeat(7_000)}'; $X $X $X $X`
+      `X='${"a".repeat(7_000)}'; $X $X $X $X`,
+      `mkfs_${"s_s_".repeat(16)}. /dev/sda`,
+      `RSYNC_RSH='ssh ${"-4 -4 ".repeat(17)}=' rsync a h:b`,
+      `rsync -e 'ssh ${"-4 -4 ".repeat(17)}=' a h:b`,
+      `awk '/[^${"][][^".repeat(34)}]; system("x")'`
     ]
     for (const text of hard) {
       const began = performance.now()
