@@ -15,6 +15,7 @@ import * as PatchText from "../../src/services/agent/PatchText.js"
 import * as Skill from "../../src/services/agent/Skill.js"
 import * as SlashCommand from "../../src/services/conversation/SlashCommand.js"
 import * as OutputSchema from "../../src/services/delegation/OutputSchema.js"
+import * as Markup from "../../src/services/delivery/Markup.js"
 import * as MediaText from "../../src/services/delivery/MediaText.js"
 import * as Redactor from "../../src/services/delivery/Redactor.js"
 import * as Splitter from "../../src/services/delivery/Splitter.js"
@@ -530,6 +531,12 @@ describe("a long text of one thing", () => {
     ["options of the gateway's command", () => LifecycleScan.find(`hermes -h h${" -N".repeat(40)} x`)],
     ["a script of half a command", () => LifecycleScan.find(long(1_000_000, "systemctl stop "))],
     ["a job's calls", () => PromptScan.strict(long(100_000, "curl-HAUTHORIZATION:TOKEN\t$M"))],
+    ["an answer of half a path", () => MediaText.extract(long(60_000, "/+"))],
+    ["an answer of blanks", () => MediaText.extract(long(100_000, " ", "[[as_document]]"))],
+    ["an answer of files", () => MediaText.extract(long(400_000, "MEDIA:/a "))],
+    ["a growing answer of tags", () => MediaText.shown(long(400_000, ":MEDIA:", "", "\n!"))],
+    ["an answer of code", () => Markup.fenced(long(500_000, "`a` "))],
+    ["an answer of code, read", () => Markup.parse(long(540_000, "`a` "))],
     ["a job's options", () => PromptScan.strict(long(100_000, "-rm ", "rm "))]
   ]
   it.effect.each(cases)("is done with soon: %s", ([, look]) => fine(look))

@@ -63,7 +63,10 @@ export const rules: Rule = (invocation) => {
         ? none
         : asks("environment", `\`${name}\` makes programs read other settings, which may start a command`)
     if (startsCode.test(name)) return asks("environment", `\`${name}\` makes programs run other code`)
-    return startsProgram.test(name) && !knownPrograms.test(text) && !harmlessShell.test(text) && !Marked.hasUnknown(value)
+    return startsProgram.test(name) &&
+      !knownPrograms.test(text) &&
+      !harmlessShell.test(text) &&
+      !Marked.hasUnknown(value)
       ? asks("environment", `\`${name}\` makes programs start another`)
       : none
   })
