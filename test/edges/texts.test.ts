@@ -15,6 +15,7 @@ import * as PatchText from "../../src/services/agent/PatchText.js"
 import * as Skill from "../../src/services/agent/Skill.js"
 import * as SlashCommand from "../../src/services/conversation/SlashCommand.js"
 import * as OutputSchema from "../../src/services/delegation/OutputSchema.js"
+import * as Markup from "../../src/services/delivery/Markup.js"
 import * as MediaText from "../../src/services/delivery/MediaText.js"
 import * as Redactor from "../../src/services/delivery/Redactor.js"
 import * as Splitter from "../../src/services/delivery/Splitter.js"
@@ -23,6 +24,7 @@ import * as McpMessage from "../../src/services/mcp/Message.js"
 import { all } from "../../src/services/operation/ConfigKey.js"
 import * as Misfit from "../../src/services/operation/Misfit.js"
 import * as Nesting from "../../src/services/operation/Nesting.js"
+import * as LifecycleScan from "../../src/services/schedule/LifecycleScan.js"
 import * as PromptScan from "../../src/services/schedule/PromptScan.js"
 import * as Schedule from "../../src/services/schedule/Schedule.js"
 import * as ScheduleText from "../../src/services/schedule/ScheduleText.js"
@@ -519,4 +521,23 @@ describe("what a command prints", () => {
       }),
     runs(40)
   )
+})
+
+/** Each as long as it may be where it comes from, and made so that whoever looks for something in it tries it again from every place. */
+describe("a long text of one thing", () => {
+  const long = (length: number, part: string, begin = "", end = "!") =>
+    begin + part.repeat(Math.ceil(length / part.length)) + end
+  const cases: ReadonlyArray<readonly [name: string, look: () => unknown]> = [
+    ["options of the gateway's command", () => LifecycleScan.find(`hermes -h h${" -N".repeat(40)} x`)],
+    ["a script of half a command", () => LifecycleScan.find(long(1_000_000, "systemctl stop "))],
+    ["a job's calls", () => PromptScan.strict(long(100_000, "curl-HAUTHORIZATION:TOKEN\t$M"))],
+    ["an answer of half a path", () => MediaText.extract(long(60_000, "/+"))],
+    ["an answer of blanks", () => MediaText.extract(long(100_000, " ", "[[as_document]]"))],
+    ["an answer of files", () => MediaText.extract(long(400_000, "MEDIA:/a "))],
+    ["a growing answer of tags", () => MediaText.shown(long(400_000, ":MEDIA:", "", "\n!"))],
+    ["an answer of code", () => Markup.fenced(long(500_000, "`a` "))],
+    ["an answer of code, read", () => Markup.parse(long(540_000, "`a` "))],
+    ["a job's options", () => PromptScan.strict(long(100_000, "-rm ", "rm "))]
+  ]
+  it.effect.each(cases)("is done with soon: %s", ([, look]) => fine(look))
 })

@@ -24,9 +24,11 @@ const shellScript = (file: string, text: string): boolean =>
 
 /** Code in a text for people: what stands in backticks or a fence, or behind a prompt's `$`. */
 const codeIn = (prompt: string): ReadonlyArray<string> => [
-  ...[...prompt.matchAll(/```[^\n]*\n([^]*?)```/g)].map((match) => match[1] ?? ""),
+  ...prompt
+    .split("```")
+    .flatMap((part, at) => (at % 2 === 1 && part.includes("\n") ? [part.slice(part.indexOf("\n"))] : [])),
   ...[...prompt.matchAll(/(?<!`)`([^`\n]+)`(?!`)/g)].map((match) => match[1] ?? ""),
-  ...[...prompt.matchAll(/^\s*\$ (.+)$/gm)].map((match) => match[1] ?? "")
+  ...[...prompt.matchAll(/^[^\S\n]*\$ (.+)$/gm)].map((match) => match[1] ?? "")
 ]
 
 const pieces = (text: string): ReadonlyArray<string> => {

@@ -32,7 +32,8 @@ export const longestClosing = longestMarker + 1
 
 /** A text as a block of code: nothing in it is markup. */
 export const fenced = (text: string): string => {
-  const longest = Math.max(2, ...Array.from(text.matchAll(/`+/g), ([run]) => run.length))
+  let longest = 2
+  for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length)
   const marker = longest < longestMarker ? "`".repeat(longest + 1) : "~".repeat(longestMarker)
   return `${marker}\n${text}\n${marker}`
 }
@@ -53,8 +54,8 @@ const closes = (line: string, marker: string): number => {
   return whole !== undefined && found !== undefined && found.startsWith(marker) ? whole.length : 0
 }
 
-/** Inline code of one paragraph: a run of backticks up to the next run of the same length. */
-const spansOf = (text: string, from: number, to: number): ReadonlyArray<Span> => {
+/** Adds the inline code of one paragraph: a run of backticks up to the next run of the same length. */
+const addSpans = (spans: Array<Span>, text: string, from: number, to: number): void => {
   const runs = [...text.slice(from, to).matchAll(/`+/g)].map((run) => ({
     start: from + run.index,
     length: run[0].length
@@ -65,7 +66,6 @@ const spansOf = (text: string, from: number, to: number): ReadonlyArray<Span> =>
     partner[index] = next.get(run.length) ?? -1
     next.set(run.length, index)
   }
-  const spans: Array<Span> = []
   for (let index = 0; index < runs.length;) {
     const run = runs[index]
     const end = runs[partner[index] ?? -1]
@@ -74,7 +74,6 @@ const spansOf = (text: string, from: number, to: number): ReadonlyArray<Span> =>
       index = (partner[index] ?? index) + 1
     } else index += 1
   }
-  return spans
 }
 
 export const parse = (text: string): Markup => {
@@ -97,7 +96,7 @@ export const parse = (text: string): Markup => {
     } else {
       const found = opens(line)
       if (found !== null || line.trim() === "") {
-        spans.push(...spansOf(text, paragraph, at))
+        addSpans(spans, text, paragraph, at)
         paragraph = next
       }
       if (found !== null) open = { ...found, start: at, contentStart: next }
@@ -105,12 +104,12 @@ export const parse = (text: string): Markup => {
     at = next
   }
   if (open !== null) fences.push({ ...open, contentEnd: text.length, end: text.length, closed: false })
-  else spans.push(...spansOf(text, paragraph, text.length))
+  else addSpans(spans, text, paragraph, text.length)
   return { fences, spans }
 }
 
 /** The last entry that starts before `at`. */
-const lastBefore = <A extends Span>(entries: ReadonlyArray<A>, at: number): A | null => {
+export const lastBefore = <A extends Span>(entries: ReadonlyArray<A>, at: number): A | null => {
   let low = 0
   let high = entries.length
   while (low < high) {

@@ -68,7 +68,8 @@ const asDocument = /\[\[as_document\]\]/gi
 const tag = /(?<![\w/])MEDIA:[ \t]{0,4}(?:"([^"\n]{1,1024})"|`([^`\n]{1,1024})`|([^\s"`][^\s]{0,1023}))/g
 const lonelyTag = /^[ \t]*MEDIA:[ \t]*([^"`\s][^\n]{0,1023})$/gm
 const image = /!\[[^\]\n]{0,256}\]\(\s{0,4}<?([^)>\s][^)>\n]{0,1023})>?\s{0,4}\)/g
-const bare = /(?<![\w/:.~"'`(<[-])(~?\/(?:[\w.@+-]+\/)*[\w.@+-]+\.[A-Za-z0-9]{2,5})(?![\w/])/g
+/** Begins only where no path can have begun before it, so that a long run is read once. */
+const bare = /(?<![\w/:.~"'`(<[-]|[\w/.@+-][@+])(~?\/(?:[\w.@+-]+\/)*[\w.@+-]+\.[A-Za-z0-9]{2,5})(?![\w/])/g
 
 /** An address of the web, or of anything that is not a file here. */
 const isAddress = (written: string): boolean => /^[a-z][a-z0-9+.-]+:/i.test(written) && !/^file:\/\//i.test(written)
@@ -86,8 +87,9 @@ interface Cut extends Markup.Span {
 /** Does the text hold a tag or an image at all? Most do not, and cost nothing further. */
 const mayMention = (text: string): boolean => text.includes("MEDIA:") || text.includes("](") || text.includes("/")
 
+/** `spans` in their order. */
 const isInside = (spans: ReadonlyArray<Markup.Span>, at: number): boolean =>
-  spans.some(({ start, end }) => at >= start && at < end)
+  at < (Markup.lastBefore(spans, at + 1)?.end ?? 0)
 
 export const extract = (text: string): Extracted => {
   const voice = asVoice.test(text)
@@ -96,18 +98,20 @@ export const extract = (text: string): Extracted => {
   asDocument.lastIndex = 0
   if (!voice && !document && !mayMention(text)) return { text, mentions: [] }
   const { fences, spans } = Markup.parse(text)
-  const code = [...fences, ...spans]
   const kind = (path: string): MediaKind => {
     if (document) return "document"
     const own = kindOf(path)
     return voice && voices.has(own) ? "voice" : own
   }
   const cuts: Array<Cut> = []
+  /** Those of the former looks, in their order; what one look finds does not overlap. */
+  let former: ReadonlyArray<Cut> = []
+  const inOrder = (): ReadonlyArray<Cut> => cuts.toSorted((a, b) => a.start - b.start)
   const cut = (start: number, length: number, path: string): void => {
     const clean = plainPath(path)
     // A tag in backticks is code to Markdown, and still meant.
     if (clean === "" || isInside(fences, start)) return
-    if (cuts.some((other) => start < other.end && other.start < start + length)) return
+    if (start < (Markup.lastBefore(former, start + length)?.end ?? 0)) return
     cuts.push({ start, end: start + length, path: clean })
   }
   for (const found of text.matchAll(lonelyTag)) {
@@ -115,8 +119,10 @@ export const extract = (text: string): Extracted => {
     if (/\s/.test(path.trim()) && endingOf(path.trim()) !== "" && !path.includes("MEDIA:"))
       if (!isInside(spans, found.index)) cut(found.index, found[0].length, path.trim())
   }
+  former = inOrder()
   for (const found of text.matchAll(tag))
     if (!isInside(spans, found.index)) cut(found.index, found[0].length, found[1] ?? found[2] ?? found[3] ?? "")
+  former = inOrder()
   for (const found of text.matchAll(image)) {
     const path = (found[1] ?? "").replace(/\s+"[^"]*"$/, "").trim()
     if (!isAddress(path) && !isInside(spans, found.index)) cut(found.index, found[0].length, path)
@@ -128,7 +134,8 @@ export const extract = (text: string): Extracted => {
   for (const found of text.matchAll(bare)) {
     const path = found[1] ?? ""
     const at = found.index
-    if (mentions.has(path) || types[endingOf(path)] === undefined || isInside(code, at) || isInside(cuts, at)) continue
+    if (mentions.has(path) || types[endingOf(path)] === undefined || isInside(cuts, at)) continue
+    if (isInside(fences, at) || isInside(spans, at)) continue
     mentions.set(path, { written: path, explicit: false, kind: kind(path) })
   }
   let rest = ""
@@ -144,7 +151,7 @@ export const extract = (text: string): Extracted => {
       : rest
           .replace(asVoice, "")
           .replace(asDocument, "")
-          .replace(/[ \t]+$/gm, "")
+          .replace(/(?<![ \t])[ \t]+$/gm, "")
           .replace(/\n{3,}/g, "\n\n")
           .trim()
   return { text: tidied, mentions: [...mentions.values()] }
@@ -156,7 +163,9 @@ export const withoutTags = (text: string): string => extract(text).text
 /** A growing text as it may be shown: a tag that is only half there is not. */
 export const shown = (text: string): string => {
   if (!text.includes("MEDIA:") && !text.includes("[[")) return text
-  return withoutTags(text.replace(/(^|[^\w/])MEDIA:[^\n]*$/, "$1").replace(/\[\[\w*\]?$/, ""))
+  const last = text.lastIndexOf("\n") + 1
+  const line = text.slice(last).replace(/(^|[^\w/])MEDIA:.*$/s, "$1")
+  return withoutTags((text.slice(0, last) + line).replace(/\[\[\w*\]?$/, ""))
 }
 
 /** A name for people and platforms: on one line, without a folder, no longer than a file's may be. */

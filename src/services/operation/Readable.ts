@@ -4,7 +4,7 @@ import * as Redactor from "../delivery/Redactor.js"
 const { text: redacted } = Redactor.make([])
 
 /** Who it is asked as, in an address, whether there is a password or a token alone. */
-const userOfAddress = /(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/?#]*@/gi
+const userOfAddress = /(\b[a-z][a-z0-9+.-]{0,40}:\/\/)[^\s/?#]*@/gi
 
 /** An address, or any other text, without what lets somebody in. */
 export const address = (text: string): string => redacted(text.replace(userOfAddress, `$1${Redactor.mark}@`))

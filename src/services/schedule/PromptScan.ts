@@ -32,9 +32,9 @@ const phrases: ReadonlyArray<readonly [pattern: RegExp, finding: string]> = [
 
 const secretName = /\$\{?\w*(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|PASSWD)\w*/i
 const sends = /\b(?:curl|wget)\b/i
-/** A key in the header of the one API that needs it there. */
-const githubHeader =
-  /\bcurl\b[^\n;|&]*-H\s*["']?authorization:\s*(?:bearer|token)\s+\$\{?\w+\}?["']?[^\n;|&]*\bhttps:\/\/api\.github\.com(?:\/[^\s"']*)?/gi
+const curl = /\bcurl\b/gi
+const keyHeader = /-H\s*["']?authorization:\s*(?:bearer|token)\s+\$\{?\w+\}?["']?/gi
+const github = /\bhttps:\/\/api\.github\.com(?:\/[^\s"']*|(?=[\s"'?#]|$))/gi
 
 const acts: ReadonlyArray<readonly [pattern: RegExp, finding: string]> = [
   [
@@ -43,18 +43,35 @@ const acts: ReadonlyArray<readonly [pattern: RegExp, finding: string]> = [
   ],
   [/\bauthorized_keys\b|\bid_(?:rsa|ed25519|ecdsa)\b|\.ssh\/(?!config\b|known_hosts\b)/i, "it touches SSH keys"],
   [/\/etc\/sudoers|\bvisudo\b/i, "it changes who may become root"],
-  [/\brm\s+(?:-\w+\s+)*(?:--no-preserve-root\s+)?["']?\/(?:\s|["']|\*|$)/i, "it deletes the root of the disk"]
+  [/(?<!-)\brm\s+(?:-\w+\s+)*(?:--no-preserve-root\s+)?["']?\/(?:\s|["']|\*|$)/i, "it deletes the root of the disk"]
 ]
 
 const firstOf = (text: string, rules: typeof phrases): Finding =>
   rules.find(([pattern]) => pattern.test(text))?.[1] ?? null
 
-const exfiltrates = (text: string): Finding => {
-  const rest = text.replace(githubHeader, "")
-  return rest.split("\n").some((line) => sends.test(line) && secretName.test(line))
+/** Where the first match behind `from` ends; -1 without one. */
+const endOf = (text: string, pattern: RegExp, from: number): number => {
+  pattern.lastIndex = from
+  const found = pattern.exec(text)
+  return found === null ? -1 : found.index + found[0].length
+}
+
+/** Without a call that gives a key, in a header, to the one API that needs it there. One look at each part: linear. */
+const withoutGithub = (command: string): string => {
+  const call = endOf(command, curl, 0)
+  const header = call < 0 ? -1 : endOf(command, keyHeader, call)
+  const addresses = header < 0 ? [] : [...command.slice(header).matchAll(github)]
+  const last = addresses.at(-1)
+  return last === undefined ? command : command.slice(0, call - 4) + command.slice(header + last.index + last[0].length)
+}
+
+const exfiltrates = (text: string): Finding =>
+  text
+    .split("\n")
+    .map((line) => line.split(/[;|&]/).map(withoutGithub).join(";"))
+    .some((line) => sends.test(line) && secretName.test(line))
     ? "it sends a secret over the network"
     : null
-}
 
 export const strict = (text: string): Finding =>
   (invisible.test(text) ? "it holds invisible characters" : null) ??

@@ -31,7 +31,8 @@ const hint = `[You are a scheduled run: nobody is here to answer questions. Your
 
 /** A fence that the text cannot close. */
 const fenced = (text: string): string => {
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length))
+  let longest = 2
+  for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length)
   const fence = "`".repeat(longest + 1)
   return `${fence}\n${text}\n${fence}`
 }

@@ -19,8 +19,8 @@ interface Token {
 const token =
   /(?<space>[ \t\r]+|\\\r?\n|#[^\n]*)|(?<text>"(?:\\[^]|[^"\\])*"?)|(?<number>\d[\w.]*|\.\d+)|(?<name>@?[A-Za-z_…][\w…:]*)|(?<end>[;\n{}])|(?<sign>\|\||&&|\|&|>>|\+\+|--|[^])/gy
 const pattern = /\/(?:\\[^\n]|[^\\\n/])*\//y
-/** As some read it, a slash in a set is a letter. */
-const patternWithSets = /\/(?:\\[^\n]|\[\^?\]?[^\]\n]*\]|[^\\\n/[])*\//y
+/** As some read it, a slash in a set is a letter. A set begins in one way only, or many of them would be tried in all ways. */
+const patternWithSets = /\/(?:\\[^\n]|\[(?=(\^?\]?))\1[^\]\n]*\]|[^\\\n/[])*\//y
 
 /** Behind these a slash begins a pattern. */
 const expectsOperand = ({ kind, text }: Token): boolean =>

@@ -13,7 +13,9 @@ const startsCode =
 const settingsHome = /^(?:HOME|XDG_CONFIG_HOME|ZDOTDIR|VIMINIT)$/
 const startsProgram = /^(?:(?:\w+_)?(?:PAGER|EDITOR)|MANPAGER|VISUAL|FCEDIT|HGEDITOR|SHELL|RSYNC_RSH)$/
 const knownPrograms =
-  /^(cat|less|more|vim?|nvim|nano|emacs|true|false|:|code( --wait| -w)?|\/bin\/(ba)?sh|\/usr\/bin\/(vim?|nano|less)|bat|delta|most|ssh(?: -[p46Ci]\s*[\w./~-]*)*|)$/
+  /^(cat|less|more|vim?|nvim|nano|emacs|true|false|:|code( --wait| -w)?|\/bin\/(ba)?sh|\/usr\/bin\/(vim?|nano|less)|bat|delta|most|)$/
+/** `ssh` with options that start nothing; each is read in one way only. */
+export const harmlessShell = /^ssh(?:\s+-(?:[46C]+|[46C]*[pi]\s*[\w./~][\w./~-]*))*\s*$/
 const harmlessPath = /^(PYTHONPATH|NODE_PATH|LD_LIBRARY_PATH|PERL5LIB|RUBYLIB)$/
 
 const runsInMake = /eval|SHELL|\$\(|(?:^|\s)-?\w*[EfI]/
@@ -61,7 +63,10 @@ export const rules: Rule = (invocation) => {
         ? none
         : asks("environment", `\`${name}\` makes programs read other settings, which may start a command`)
     if (startsCode.test(name)) return asks("environment", `\`${name}\` makes programs run other code`)
-    return startsProgram.test(name) && !knownPrograms.test(text) && !Marked.hasUnknown(value)
+    return startsProgram.test(name) &&
+      !knownPrograms.test(text) &&
+      !harmlessShell.test(text) &&
+      !Marked.hasUnknown(value)
       ? asks("environment", `\`${name}\` makes programs start another`)
       : none
   })

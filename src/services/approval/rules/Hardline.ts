@@ -102,7 +102,7 @@ const disks = (invocation: Invocation): ReadonlyArray<Finding> => {
   const texts = textsOf(invocation)
   const options = optionsOf(texts)
   const wiped = (what: string) => nevers("disk", `\`${name}\` ${what}`)
-  if (/^(mkfs|mke2fs|mkswap|newfs|mkntfs|mkdosfs)([._]\w+)*$/.test(name))
+  if (/^(mkfs|mke2fs|mkswap|newfs|mkntfs|mkdosfs)([._][\w.]*)?$/.test(name))
     return texts.length === 0 ? none : wiped("makes a new file system over what is there")
   switch (name) {
     case "diskutil":

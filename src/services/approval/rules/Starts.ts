@@ -2,6 +2,7 @@
 import { has, type Invocation, optionsOf, textsOf, valuesOf } from "../shell/Invocation.js"
 import * as Marked from "../shell/Marked.js"
 import * as AwkProgram from "./AwkProgram.js"
+import { harmlessShell } from "./Environment.js"
 import * as FileOptions from "./FileOptions.js"
 import { asks, type Finding, none } from "./Rule.js"
 import * as SedScript from "./SedScript.js"
@@ -120,8 +121,6 @@ const stdinNames = /^(?:-|\/dev\/(?:stdin|fd\/.*))$/
 /** Programs that take their orders from a file, which may be another command. */
 const takesOrders =
   /^(g?make|[gmn]?awk|g?sed|bc|dc|gdb|vim?|nvim|ex|ed|m4|cmake|ninja|just|task|rake|ant|gradle|ansible-playbook|expect)$/
-
-const harmlessShell = /^ssh(?: -[p46Ci]\s*[\w./~-]*)*$/
 
 /** `rsync -e ssh` is how it is mostly used. */
 const rsync = (texts: ReadonlyArray<string>): boolean => {
