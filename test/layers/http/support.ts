@@ -371,8 +371,8 @@ const page = Effect.map(folder, (home) => {
   return directory
 })
 
-export const settingsWith = (changes: Partial<SettingsShape["apiServer"]>): SettingsShape => {
-  const usual = settings("/nonexistent")
+export const settingsWith = (changes: Partial<SettingsShape["apiServer"]>, home = "/nonexistent"): SettingsShape => {
+  const usual = settings(home)
   return {
     ...usual,
     apiServer: { ...usual.apiServer, port: 0, key: Redacted.make(key), ...changes }
@@ -392,7 +392,14 @@ const base = (changes: Partial<SettingsShape["apiServer"]>) =>
     Layer.orDie(BusyModesLayer.layer).pipe(Layer.provide(stores)),
     AmbientEnvironment.layer({}),
     NodeHttpServer.layerContext
-  ).pipe(Layer.provideMerge(Layer.succeed(Settings, settingsWith(changes))))
+  ).pipe(
+    Layer.provideMerge(
+      Layer.scoped(
+        Settings,
+        Effect.map(folder, (home) => settingsWith(changes, home))
+      )
+    )
+  )
 
 const jobs = JobDeskLayer.layer.pipe(
   Layer.provideMerge(JobsLayer.layer),
