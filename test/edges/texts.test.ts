@@ -13,6 +13,7 @@ import * as HtmlText from "../../src/layers/tools/web/HtmlText.js"
 import * as Glob from "../../src/services/agent/Glob.js"
 import * as PatchText from "../../src/services/agent/PatchText.js"
 import * as Skill from "../../src/services/agent/Skill.js"
+import * as TextChange from "../../src/services/agent/TextChange.js"
 import * as SlashCommand from "../../src/services/conversation/SlashCommand.js"
 import * as OutputSchema from "../../src/services/delegation/OutputSchema.js"
 import * as Markup from "../../src/services/delivery/Markup.js"
@@ -30,6 +31,7 @@ import * as Schedule from "../../src/services/schedule/Schedule.js"
 import * as ScheduleText from "../../src/services/schedule/ScheduleText.js"
 import * as ScheduleWords from "../../src/services/schedule/ScheduleWords.js"
 import * as SearchQuery from "../../src/services/session/SearchQuery.js"
+import * as SearchText from "../../src/services/session/SearchText.js"
 import * as SessionFile from "../../src/services/session/SessionFile.js"
 import * as TitleText from "../../src/services/session/TitleText.js"
 import * as Output from "../../src/services/shell/Output.js"
@@ -537,7 +539,14 @@ describe("a long text of one thing", () => {
     ["a growing answer of tags", () => MediaText.shown(long(400_000, ":MEDIA:", "", "\n!"))],
     ["an answer of code", () => Markup.fenced(long(500_000, "`a` "))],
     ["an answer of code, read", () => Markup.parse(long(540_000, "`a` "))],
-    ["a job's options", () => PromptScan.strict(long(100_000, "-rm ", "rm "))]
+    ["a job's options", () => PromptScan.strict(long(100_000, "-rm ", "rm "))],
+    ["a word that stands everywhere", () => TextChange.replace(long(300_000, "word\n"), "word", "other", false)],
+    ["lines that are put in a file", () => TextChange.replace("a \nb", "a\nb", long(1_000_000, "x\n"), false)],
+    ["a word without blanks", () => SearchText.words(long(300_000, "雨", "", ""))],
+    ["a line that is written over", () => Output.readable(long(1_000_000, "\r"))],
+    ["a pattern of commas", () => Glob.make(long(60_000, ",", "{", ""))],
+    ["blanks for an assistant of rules", () => Intent.parse(long(60_000, " ", "send to x"))],
+    ["paragraphs for it", () => Intent.parse(long(300_000, "a\n\n"))]
   ]
   it.effect.each(cases)("is done with soon: %s", ([, look]) => fine(look))
 })

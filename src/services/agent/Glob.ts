@@ -10,7 +10,7 @@ const alternatives = (pattern: string): ReadonlyArray<string> => {
   let found = [pattern]
   for (let round = 0; round < 6; round++) {
     const next = found.flatMap((one) => {
-      const braces = /\{([^{}]*,[^{}]*)\}/.exec(one)
+      const braces = /\{([^{},]*,[^{}]*)\}/.exec(one)
       if (braces === null) return [one]
       const before = one.slice(0, braces.index)
       const after = one.slice(braces.index + braces[0].length)

@@ -24,11 +24,14 @@ const missing = (lines: ReadonlyArray<string>, wanted: ReadonlyArray<string>): s
     : `the text to replace is not in the file; most like it is:\n${quoted(lines, near)}`
 }
 
-const several = (places: ReadonlyArray<number>, advice: string): string =>
+const shownPlaces = 10
+
+/** Only lines that are shown are counted: each costs a look at all of the text before it. */
+const several = <A>(places: ReadonlyArray<A>, lineOf: (place: A) => number, advice: string): string =>
   `the text to replace stands ${places.length} times in the file (lines ${places
-    .slice(0, 10)
-    .map((line) => line + 1)
-    .join(", ")}${places.length > 10 ? ", …" : ""}); ${advice}`
+    .slice(0, shownPlaces)
+    .map((place) => lineOf(place) + 1)
+    .join(", ")}${places.length > shownPlaces ? ", …" : ""}); ${advice}`
 
 const noteOf = (strictness: TextMatch.Strictness, line: number): ReadonlyArray<string> =>
   strictness === "exact" ? [] : [`line ${line + 1} was found with other ${strictness}`]
@@ -68,13 +71,7 @@ export const replace = (
   const exact = occurrences(body, wanted)
   if (exact.length === 1 || (exact.length > 1 && everywhere))
     return Either.right({ text: back(body.split(wanted).join(fresh)), notes: [] })
-  if (exact.length > 1)
-    return Either.left(
-      several(
-        exact.map((at) => lineOf(body, at)),
-        advice
-      )
-    )
+  if (exact.length > 1) return Either.left(several(exact, (at) => lineOf(body, at), advice))
   const lines = body.split("\n")
   // a last line break is the end of a line here, not a line more
   const asked = wanted.replace(/\n$/, "").split("\n")
@@ -82,22 +79,13 @@ export const replace = (
   const found = TextMatch.find(lines, asked)
   if (found === null) return Either.left(missing(lines, asked))
   const places = found.places.filter((place, index) => index === 0 || place.from >= (found.places[index - 1]?.to ?? 0))
-  if (places.length > 1 && !everywhere)
-    return Either.left(
-      several(
-        places.map(({ from }) => from),
-        advice
-      )
-    )
-  const changed = [...lines]
-  for (const { from, to } of places.toReversed())
-    changed.splice(
-      from,
-      to - from,
-      ...(fresh === "" ? [] : TextMatch.indented(replacement, asked, lines.slice(from, to)))
-    )
+  if (places.length > 1 && !everywhere) return Either.left(several(places, ({ from }) => from, advice))
+  const changed = places.map(({ from, to }, index) => [
+    ...lines.slice(places[index - 1]?.to ?? 0, from),
+    ...(fresh === "" ? [] : TextMatch.indented(replacement, asked, lines.slice(from, to)))
+  ])
   return Either.right({
-    text: back(changed.join("\n")),
+    text: back([...changed.flat(), ...lines.slice(places.at(-1)?.to ?? 0)].join("\n")),
     notes: noteOf(found.strictness, places[0]?.from ?? 0)
   })
 }
@@ -135,9 +123,9 @@ const written = (hunk: PatchText.Hunk, there: ReadonlyArray<string>): ReadonlyAr
 /** Makes the changes of one file in their order; all or none. */
 export const apply = (text: string, hunks: ReadonlyArray<PatchText.Hunk>): Either.Either<Changed, string> => {
   const { back, body } = lineEnds(text)
-  const lines = body.split("\n")
+  let lines: ReadonlyArray<string> = body.split("\n")
   const endsWithBreak = lines.at(-1) === ""
-  if (endsWithBreak) lines.pop()
+  if (endsWithBreak) lines = lines.slice(0, -1)
   const notes: Array<string> = []
   /** Below this line nothing was changed yet, and how many lines the file has more than before. */
   let done = 0
@@ -158,7 +146,7 @@ export const apply = (text: string, hunks: ReadonlyArray<PatchText.Hunk>): Eithe
           : expected === null
             ? lines.length
             : Math.min(Math.max(expected, done), lines.length)
-      lines.splice(at, 0, ...fresh)
+      lines = [...lines.slice(0, at), ...fresh, ...lines.slice(at)]
       done = at + fresh.length
       grown += fresh.length
       continue
@@ -175,14 +163,11 @@ export const apply = (text: string, hunks: ReadonlyArray<PatchText.Hunk>): Eithe
     const [place] = places
     if (place === undefined || places.length > 1)
       return where(
-        several(
-          places.map((one) => one.from),
-          "give more lines around it, or a line `@@ …` that stands before it"
-        )
+        several(places, (one) => one.from, "give more lines around it, or a line `@@ …` that stands before it")
       )
     const there = lines.slice(place.from, place.to)
     const fresh = written(hunk, there)
-    lines.splice(place.from, place.to - place.from, ...fresh)
+    lines = [...lines.slice(0, place.from), ...fresh, ...lines.slice(place.to)]
     notes.push(...noteOf(found.strictness, place.from))
     done = place.from + fresh.length
     grown += fresh.length - asked.length

@@ -33,8 +33,13 @@ const parts = (letters: string): ReadonlyArray<{ readonly text: string; readonly
   return found
 }
 
-const pairs = (letters: ReadonlyArray<string>): ReadonlyArray<string> =>
-  letters.slice(1).map((letter, index) => `${letters[index]}${letter}`)
+const addPairs = (found: Array<string>, letters: ReadonlyArray<string>): void => {
+  let before = ""
+  for (const letter of letters) {
+    if (before !== "") found.push(before + letter)
+    before = letter
+  }
+}
 
 /** The words of a text in order. A run without blanks is its pairs and its last letter, so that one letter is found too. */
 export const words = (text: string): ReadonlyArray<string> => {
@@ -44,7 +49,8 @@ export const words = (text: string): ReadonlyArray<string> => {
       if (!part.unspaced) found.push(part.text)
       else {
         const each = [...part.text]
-        found.push(...pairs(each), each.at(-1) ?? "")
+        addPairs(found, each)
+        found.push(each.at(-1) ?? "")
       }
     }
   return found
@@ -67,7 +73,7 @@ export const phrases = (typed: string, prefix: boolean): ReadonlyArray<Phrase> =
       else if (each.length === 1) {
         asked.push(part.text)
         open = true
-      } else asked.push(...pairs(each))
+      } else addPairs(asked, each)
     }
   const [first, ...rest] = asked
   return first === undefined ? [] : [{ words: [first, ...rest], prefix: open }]

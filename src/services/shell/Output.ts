@@ -100,7 +100,7 @@ const controls = /(?![\n\t])\p{Cc}/gu
 export const readable = (text: string): string =>
   text
     .replace(sequences, "")
-    .replace(/\r+\n/g, "\n")
+    .replace(/(?<!\r)\r+\n/g, "\n")
     .split("\n")
     .map((line) => (line.includes("\r") ? (line.split("\r").findLast((part) => part !== "") ?? "") : line))
     .join("\n")

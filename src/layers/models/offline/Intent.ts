@@ -76,27 +76,34 @@ const here = /^(?:here|me|this chat|us)$/i
 
 const send = (text: string): Intent | null => {
   if (/^send list[\s.!]*$|^(?:list|show) targets[\s.!]*$/i.test(text)) return { _tag: "ListTargets" }
-  const [, target, rest] = /^send(?:\s+to)?(?:\s+(.+?))?\s*:(?:\s+|$)([^]*)$/i.exec(text) ?? []
+  const [, written, rest] = /^send(?:\s+to)?(?=[\s:])([^\n]{0,300}?):(?:\s|$)([^]*)$/i.exec(text) ?? []
   if (rest === undefined) return null
+  const target = written?.trim() ?? ""
   return filled(
     rest,
-    (message) => ({ _tag: "Send", target: target === undefined || here.test(target) ? null : target, text: message }),
+    (message) => ({ _tag: "Send", target: target === "" || here.test(target) ? null : target, text: message }),
     "send telegram: hello"
   )
 }
 
+/** What is longer is no sentence to an assistant of rules, and would be read from each of its letters. */
+const longestSentence = 2_000
+
 const parseOne = (text: string): Intent => {
-  if (text === "") return { _tag: "Unknown" }
+  const worded = byWord(text) ?? send(text)
+  if (worded !== null) return worded
+  if (text === "" || text.length > longestSentence) return { _tag: "Unknown" }
   if (greeting.test(text)) return { _tag: "Hello" }
   if (help.test(text)) return { _tag: "Help" }
   if (thanks.test(text)) return { _tag: "Thanks" }
-  const worded = byWord(text) ?? send(text)
-  if (worded !== null) return worded
   if (listJobs.test(text)) return { _tag: "ListJobs" }
   const cancelled = (cancelJob.exec(text) ?? stopReminding.exec(text))?.[1]
   if (cancelled !== undefined) return { _tag: "CancelJob", job: cancelled }
   return schedule.test(text) ? { _tag: "Schedule", text } : { _tag: "Unknown" }
 }
+
+/** More than wait in a queue. */
+const mostMessages = 64
 
 /**
  * What is asked for. Messages that came without an answer between them arrive as paragraphs of one text: the last one
@@ -105,7 +112,7 @@ const parseOne = (text: string): Intent => {
 export const parse = (message: string): Intent => {
   const text = bare(message)
   const paragraphs = text.split(/\n\s*\n/).map(bare)
-  for (let index = paragraphs.length - 1; index > 0; index--) {
+  for (let index = paragraphs.length - 1; index > Math.max(0, paragraphs.length - mostMessages); index--) {
     const rest = paragraphs.slice(index).join("\n\n")
     const intent = parseOne(rest)
     if (intent._tag !== "Unknown") return intent
