@@ -26,10 +26,12 @@ const long = full
       "test/e2e/identity/telegram.test.ts",
       "test/e2e/hands/death.test.ts",
       "test/e2e/kill/{processes,reply}.test.ts",
-      "test/e2e/badInput/{configuration,home,results,shutdown}.test.ts",
+      "test/e2e/badInput/{configuration,home,model,results,shutdown}.test.ts",
       "test/layers/conversation/LongTurn.test.ts",
+      "test/layers/node/Worktrees.test.ts",
       "test/layers/sqlite/Siblings.test.ts",
-      "test/programs/{database,doctor,hermes,setup}.test.ts"
+      "test/programs/{database,doctor,hermes,setup}.test.ts",
+      "test/project/telegram.test.ts"
     ]
 
 export default defineConfig({
