@@ -2,6 +2,7 @@
 import { Option, Schema } from "effect"
 import * as JobPhrase from "./JobPhrase.js"
 import { forPeople } from "../../../services/approval/Approval.js"
+import * as Notice from "../../../services/delivery/Notice.js"
 import { type OwnCommand, typed } from "../../../services/operation/OwnCommand.js"
 import type { Message } from "../../../services/session/Transcript.js"
 
@@ -212,5 +213,13 @@ const result = (message: ToolMessage): string => {
   }
 }
 
+/** What a person wrote while a tool ran stands behind its own words; a set of rules that has begun cannot go by it. */
+const withMeanwhile = (message: ToolMessage): string => {
+  const [own = "", ...meanwhile] = message.text.split(`\n\n${Notice.steeredBegins}`)
+  const heard = meanwhile.map((part) => `“${clipped(part.slice(part.indexOf("]\n") + 2))}”`)
+  const rest = `You wrote meanwhile: ${heard.join(", ")}. I had begun already, so say it again if there is something to do.`
+  return [result({ ...message, text: own }), ...(heard.length === 0 ? [] : [rest])].join("\n\n")
+}
+
 /** The results of tools as an answer. */
-export const results = (messages: ReadonlyArray<ToolMessage>): string => messages.map(result).join("\n\n")
+export const results = (messages: ReadonlyArray<ToolMessage>): string => messages.map(withMeanwhile).join("\n\n")

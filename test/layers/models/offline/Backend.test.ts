@@ -3,8 +3,29 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, TestClock } from "effect"
 import * as Offline from "../../../../src/layers/models/offline/Backend.js"
 import type { ModelRequest } from "../../../../src/services/agent/ModelRoute.js"
+import { Source } from "../../../../src/services/conversation/InboundEvent.js"
+import * as Steered from "../../../../src/services/conversation/Steered.js"
+import * as Notice from "../../../../src/services/delivery/Notice.js"
 import type { Message } from "../../../../src/services/session/Transcript.js"
 import { assistant, callsOf, collect, finishOf, textOf, toolResult, user } from "../fixture.js"
+
+const chat = new Source({
+  platform: "telegram",
+  surface: null,
+  botId: null,
+  chatId: "1",
+  chatName: null,
+  chatType: "dm",
+  threadId: null,
+  parentChatId: null,
+  scopeId: null,
+  userId: "5",
+  userIdAlt: null,
+  userName: "Ada",
+  isBot: false,
+  profile: null,
+  uiSessionId: null
+})
 
 const everyTool = ["terminal", "delegate_task", "send_message", "cronjob", "session_search", "memory", "search_files"]
 
@@ -191,6 +212,14 @@ describe("the offline assistant", () => {
         "The helper reports:\n42"
       )
       assert.strictEqual(yield* asked("terminal", "[no output]"), "There was no output.")
+      const meanwhile = Notice.steered([
+        { source: chat, text: "quick" },
+        { source: chat, text: "please" }
+      ])
+      assert.strictEqual(
+        yield* asked("terminal", Steered.after("[no output]", meanwhile)),
+        "There was no output.\n\nYou wrote meanwhile: “quick”, “please”. I had begun already, so say it again if there is something to do."
+      )
       assert.strictEqual(yield* asked("terminal", '{"error":"only text"}'), '```\n{"error":"only text"}\n```')
       assert.strictEqual(
         yield* asked(
