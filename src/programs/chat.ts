@@ -204,6 +204,8 @@ export const converse = (options: Options): Effect.Effect<ReadonlyArray<ScriptLi
         interruptedAt = now
         if (running > 0) {
           asked = []
+          // Whoever stops it does not wait for its answer.
+          current = null
           yield* dialogue.stop(session.id)
           return false
         }
