@@ -30,10 +30,16 @@ const longestInfo = 40
 /** A newline and the longest marker. */
 export const longestClosing = longestMarker + 1
 
-/** A text as a block of code: nothing in it is markup. */
-export const fenced = (text: string): string => {
+/** As many backticks as stand together in a text at most, and two at least: a fence is longer than that. */
+export const longestRun = (text: string): number => {
   let longest = 2
   for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length)
+  return longest
+}
+
+/** A text as a block of code: nothing in it is markup. */
+export const fenced = (text: string): string => {
+  const longest = longestRun(text)
   const marker = longest < longestMarker ? "`".repeat(longest + 1) : "~".repeat(longestMarker)
   return `${marker}\n${text}\n${marker}`
 }

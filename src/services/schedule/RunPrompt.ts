@@ -1,4 +1,5 @@
 /** What a scheduled run is told, from the inside out (cron-delivery.md 3.4). Pure. */
+import * as Markup from "../delivery/Markup.js"
 import * as PromptScan from "./PromptScan.js"
 
 /** The last answer of a job that this one is given. */
@@ -31,9 +32,7 @@ const hint = `[You are a scheduled run: nobody is here to answer questions. Your
 
 /** A fence that the text cannot close. */
 const fenced = (text: string): string => {
-  let longest = 2
-  for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length)
-  const fence = "`".repeat(longest + 1)
+  const fence = "`".repeat(Markup.longestRun(text) + 1)
   return `${fence}\n${text}\n${fence}`
 }
 

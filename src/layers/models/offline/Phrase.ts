@@ -2,6 +2,7 @@
 import { Option, Schema } from "effect"
 import * as JobPhrase from "./JobPhrase.js"
 import { forPeople } from "../../../services/approval/Approval.js"
+import * as Markup from "../../../services/delivery/Markup.js"
 import * as Notice from "../../../services/delivery/Notice.js"
 import { type OwnCommand, typed } from "../../../services/operation/OwnCommand.js"
 import type { Message } from "../../../services/session/Transcript.js"
@@ -111,9 +112,8 @@ const clipped = (text: string): string =>
 
 /** A fence longer than any inside, so that output cannot close it. */
 const block = (text: string): string => {
-  const inner = clipped(text.replace(/\s+$/, ""))
-  const ticks = Math.max(3, ...[...inner.matchAll(/`{3,}/g)].map((match) => match[0].length + 1))
-  const fence = "`".repeat(ticks)
+  const inner = clipped(text.trimEnd())
+  const fence = "`".repeat(Markup.longestRun(inner) + 1)
   return inner === "" ? "There was no output." : `${fence}\n${inner}\n${fence}`
 }
 

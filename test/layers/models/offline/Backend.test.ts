@@ -3,29 +3,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, TestClock } from "effect"
 import * as Offline from "../../../../src/layers/models/offline/Backend.js"
 import type { ModelRequest } from "../../../../src/services/agent/ModelRoute.js"
-import { Source } from "../../../../src/services/conversation/InboundEvent.js"
 import * as Steered from "../../../../src/services/conversation/Steered.js"
 import * as Notice from "../../../../src/services/delivery/Notice.js"
 import type { Message } from "../../../../src/services/session/Transcript.js"
+import { source } from "../../../contract/sources.js"
 import { assistant, callsOf, collect, finishOf, textOf, toolResult, user } from "../fixture.js"
-
-const chat = new Source({
-  platform: "telegram",
-  surface: null,
-  botId: null,
-  chatId: "1",
-  chatName: null,
-  chatType: "dm",
-  threadId: null,
-  parentChatId: null,
-  scopeId: null,
-  userId: "5",
-  userIdAlt: null,
-  userName: "Ada",
-  isBot: false,
-  profile: null,
-  uiSessionId: null
-})
 
 const everyTool = ["terminal", "delegate_task", "send_message", "cronjob", "session_search", "memory", "search_files"]
 
@@ -213,8 +195,8 @@ describe("the offline assistant", () => {
       )
       assert.strictEqual(yield* asked("terminal", "[no output]"), "There was no output.")
       const meanwhile = Notice.steered([
-        { source: chat, text: "quick" },
-        { source: chat, text: "please" }
+        { source: source(), text: "quick" },
+        { source: source(), text: "please" }
       ])
       assert.strictEqual(
         yield* asked("terminal", Steered.after("[no output]", meanwhile)),
