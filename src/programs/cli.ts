@@ -6,6 +6,7 @@ import * as AmbientEnvironment from "../fibers/AmbientEnvironment.js"
 import * as Signals from "../layers/node/Signals.js"
 import { note } from "./commands/output.js"
 import { hermes } from "./hermes.js"
+import { leave } from "./leave.js"
 
 const main = Effect.flatMap(hermes(process.argv.slice(2)), ({ code, text }) => {
   if (code !== 0) process.exitCode = code
@@ -14,14 +15,23 @@ const main = Effect.flatMap(hermes(process.argv.slice(2)), ({ code, text }) => {
 
 /** A signal ends the command, unless a part of it listens itself: the gateway drains, a chat stops its turn. */
 const runMain = makeRunMain(({ fiber, teardown }) => {
+  let phase: "runs" | "stopped" | "over" = "runs"
   const interrupt = (signal: NodeJS.Signals): void => {
     if (process.listenerCount(signal) > 1) return
     process.exitCode = 1
+    if (phase === "over") process.exit()
+    phase = "stopped"
     fiber.unsafeInterruptAsFork(fiber.id())
   }
   process.on("SIGINT", interrupt)
   process.on("SIGTERM", interrupt)
-  fiber.addObserver((exit) => teardown(exit, (code) => process.exit(code)))
+  fiber.addObserver((exit) =>
+    teardown(exit, (code) => {
+      if (phase === "stopped") process.exit(code)
+      phase = "over"
+      leave(code)
+    })
+  )
 })
 
 // Whoever reads our output may have seen enough.

@@ -7,12 +7,11 @@ import { Console, Effect } from "effect"
 import process from "node:process"
 import { text } from "node:stream/consumers"
 import { handle } from "../layers/sqlite/care/Care.js"
+import { leave } from "./leave.js"
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined)
 
-const runMain = makeRunMain(({ fiber, teardown }) =>
-  fiber.addObserver((exit) => teardown(exit, (code) => process.exit(code)))
-)
+const runMain = makeRunMain(({ fiber, teardown }) => fiber.addObserver((exit) => teardown(exit, leave)))
 
 runMain(
   Effect.promise(() => text(process.stdin)).pipe(
