@@ -20,6 +20,7 @@ import {
   utimesSync,
   writeFileSync
 } from "node:fs"
+import { createRequire } from "node:module"
 import path from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
@@ -65,6 +66,23 @@ const lazyUndici = {
   }
 }
 
+/** The driver looks for its native part in a dozen places, by modules of their own; it is always in this one. */
+const driver = {
+  name: "driver",
+  resolveId: (id, importer) =>
+    id === "bindings" && /\/better-sqlite3\//.test(importer ?? "") ? `${importer}?addon.cjs` : null,
+  load: (id) =>
+    id.endsWith("?addon.cjs")
+      ? { code: `module.exports = () => require("better-sqlite3/build/Release/better_sqlite3.node")`, moduleType: "js" }
+      : null
+}
+
+/** A chunk of undici's own is asked for where its names are, not where the chunk begins. */
+const lateUndici = (code) => {
+  const [whole, name, file] = /const (require_undici[\w$]*)=require\(("[^"]+")\);/.exec(code) ?? []
+  return whole === undefined ? code : code.replace(whole, "").replaceAll(`${name}.`, `require(${file}).`)
+}
+
 /** The licences of what a bundle contains, as they ask for. */
 const notices = (chunks) => {
   const packages = new Map()
@@ -98,6 +116,16 @@ const forget = (current) => {
   }
 }
 
+/** Modules of Node that most commands do not use, with the names in them. */
+const seldom = JSON.stringify(
+  Object.fromEntries(
+    ["crypto", "fs/promises", "https", "os", "perf_hooks", "readline"].map((name) => [
+      `node:${name}`,
+      Object.keys(createRequire(import.meta.url)(`node:${name}`))
+    ])
+  )
+)
+
 const bin = async () => {
   const input = Object.fromEntries(Object.entries(commands).filter(([, source]) => existsSync(source)))
   if (input.hermes === undefined) throw new Error(`${commands.hermes} is not there`)
@@ -105,7 +133,14 @@ const bin = async () => {
     input,
     platform: "node",
     external,
-    plugins: [lazyUndici, rewriting("shapes", steady), rewriting("ascii", ascii), rewriting("wrapped", wrapped)],
+    plugins: [
+      lazyUndici,
+      driver,
+      rewriting("late-undici", lateUndici),
+      rewriting("shapes", steady),
+      rewriting("ascii", ascii),
+      rewriting("wrapped", wrapped)
+    ],
     preserveEntrySignatures: "allow-extension",
     logLevel: "warn",
     output: {
@@ -117,7 +152,10 @@ const bin = async () => {
       // Apart, so that who only shares modules with it does not load it.
       codeSplitting: {
         includeDependenciesRecursively: false,
-        groups: [{ name: "client", test: /\/undici\/|\/platform-node\/.*(NodeHttpClient|Undici)\.js$|lazy-undici/ }]
+        groups: [
+          { name: "undici", test: /\/undici\// },
+          { name: "client", test: /\/platform-node\/.*(NodeHttpClient|Undici)\.js$|lazy-undici/ }
+        ]
       },
       // Names stay: they are what spans, errors and stack traces say.
       minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
@@ -130,7 +168,10 @@ const bin = async () => {
   write("dist/bin/THIRD-PARTY.txt", notices(chunks))
   const loader = readFileSync("build/loader.cjs", "utf8")
   for (const chunk of chunks.filter((chunk) => chunk.isEntry)) {
-    const text = loader.replace("__ENTRY__", chunk.fileName).replace("__VERSION__", version)
+    const text = loader
+      .replace("__ENTRY__", chunk.fileName)
+      .replace("__VERSION__", version)
+      .replace("__SELDOM__", seldom)
     write(`dist/bin/${chunk.name}.js`, text, 0o755)
   }
   forget(new Set(chunks.map((chunk) => chunk.fileName)))

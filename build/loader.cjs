@@ -26,8 +26,10 @@ v8.setFlagsFromString("--max-semi-space-size=0")
 // A young generation that grows at the start keeps 20 MB in a gateway for good and makes nothing faster (bench/). In a
 // command it costs a sixth of all its time: most of what is made while it loads stays, and is copied to new pages twice.
 v8.setFlagsFromString("--semi-space-growth-factor=1")
-// What a short command runs often it does not run often enough for optimised code to be worth making.
-if (first !== "gateway") v8.setFlagsFromString("--interrupt-budget=1000000")
+// What a short command runs often it does not run often enough for optimised code to be worth making, and it ends before
+// marking of the whole heap has paid. Sharing the work on a megabyte between threads takes longer than the work (bench/).
+if (first !== "gateway")
+  v8.setFlagsFromString("--interrupt-budget=1000000 --no-incremental-marking --no-parallel-scavenge")
 // V8 lets the old generation grow to some four times what lives in it: 150 MB of garbage under load, and that much more for
 // each thing that lives. With twice it, of which marking waits for nine tenths, a gateway is a third smaller and as large
 // after twenty thousand turns as at first, for some five full collections more in them (bench/).
@@ -78,6 +80,18 @@ const codeOf = (filename) => {
   }
 }
 
+/** Modules of Node that a short command loads only for the one name in them that it comes to use. */
+const seldom = __SELDOM__
+
+const loadSeldom = (id) => {
+  const module = {}
+  for (const name of seldom[id])
+    Object.defineProperty(module, name, { enumerable: true, configurable: true, get: () => native(id)[name] })
+  return module
+}
+
+const outside = (id) => (first !== "gateway" && Object.hasOwn(seldom, id) ? loadSeldom(id) : native(id))
+
 const load = (name) => {
   const known = modules.get(name)
   if (known !== undefined) return known.exports
@@ -89,7 +103,7 @@ const load = (name) => {
   const cachedData = codeOf(filename)
   const script = new vm.Script(source, { filename, ...(cachedData === undefined ? {} : { cachedData }) })
   if (cachedData === undefined || script.cachedDataRejected) uncached.set(filename, script)
-  const local = (id) => (id.startsWith("./") ? load(id.slice(2)) : native(id))
+  const local = (id) => (id.startsWith("./") ? load(id.slice(2)) : outside(id))
   script.runInThisContext()(module.exports, Object.assign(local, native), module, filename, __dirname)
   return module.exports
 }

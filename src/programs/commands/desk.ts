@@ -1,8 +1,7 @@
 /** The desk of this home: its gateway's when one answers, else one of its own on the database. */
-// The fetch of Node takes longer to load than all else of a short command.
-import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { Effect, Layer } from "effect"
 import * as RemoteDesk from "../../layers/http/RemoteDesk.js"
+import * as LocalHttp from "../../layers/node/LocalHttp.js"
 import { Invocation } from "./invocation.js"
 import { running } from "./owner.js"
 
@@ -12,7 +11,7 @@ export const desk = Layer.unwrapEffect(
     if (gateway === null) return (yield* Effect.promise(() => import("./direct.js"))).direct
     const { environment } = yield* Invocation
     return RemoteDesk.layer({ url: gateway.address.url, key: gateway.key, environment }).pipe(
-      Layer.provide(NodeHttpClient.layer)
+      Layer.provide(LocalHttp.layer)
     )
   })
 )

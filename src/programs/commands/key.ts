@@ -1,5 +1,4 @@
 import * as FileSystem from "@effect/platform/FileSystem"
-import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import { Effect, Layer, Schema } from "effect"
@@ -8,6 +7,7 @@ import * as Client from "../../layers/http/Client.js"
 import * as ApiKey from "../../layers/node/ApiKey.js"
 import * as HomeDirectory from "../../layers/node/Home.js"
 import * as Ids from "../../layers/node/Ids.js"
+import * as LocalHttp from "../../layers/node/LocalHttp.js"
 import * as SetupFiles from "../../layers/node/SetupFiles.js"
 import { Home } from "../../services/operation/Home.js"
 import { Ids as IdService } from "../../services/operation/Ids.js"
@@ -84,7 +84,7 @@ const rotate = Command.make(
       yield* answer(Rotated, { file, restarted: true, url }, () => [
         `The gateway is back at ${url} with the new key of ${file}. The page asks for it.`
       ])
-    }).pipe(Effect.provide(NodeHttpClient.layer))
+    }).pipe(Effect.provide(LocalHttp.layer))
 ).pipe(Command.withDescription("Makes a new key of the API; the old one, and the page's cookies, are good no more."))
 
 export const command = Command.make("key").pipe(

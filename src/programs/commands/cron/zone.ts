@@ -2,10 +2,13 @@
 import * as FileSystem from "@effect/platform/FileSystem"
 import { Effect } from "effect"
 import path from "node:path"
-import * as SystemZone from "../../../layers/node/SystemZone.js"
 import { Invocation } from "../invocation.js"
 
-export const systemZone = Effect.map(Invocation, ({ environment }) => SystemZone.name(environment))
+export const systemZone = Effect.gen(function* () {
+  const { environment } = yield* Invocation
+  const { name } = yield* Effect.promise(() => import("../../../layers/node/SystemZone.js"))
+  return name(environment)
+})
 
 /** The home's zone, or the system's where there is no home: asking makes none. */
 export const configuredZone = Effect.gen(function* () {

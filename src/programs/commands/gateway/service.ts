@@ -1,9 +1,9 @@
 /** The gateway as a service of this machine's user: `gateway install`, `uninstall` and `restart`. */
-import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { Clock, Effect, Schema } from "effect"
 import process from "node:process"
 import { fileURLToPath } from "node:url"
 import * as Client from "../../../layers/http/Client.js"
+import * as LocalHttp from "../../../layers/node/LocalHttp.js"
 import * as ServiceManager from "../../../layers/node/service/Manager.js"
 import { Config } from "../../../services/operation/Config.js"
 import { Ended, failed } from "../failure.js"
@@ -98,7 +98,7 @@ export const restart = Effect.gen(function* () {
       `the gateway of ${home} has ended with code 75, and nobody has started it again: \`hermes gateway run\` does`
     )
   yield* answer(Restarted, { restarted: true, url: came }, () => [`The gateway is back at ${came}.`])
-}).pipe(Effect.provide(NodeHttpClient.layer))
+}).pipe(Effect.provide(LocalHttp.layer))
 
 /** The address of the gateway that came after; null when the one before is gone and none came. */
 export const comeback = (startedAt: number) =>
