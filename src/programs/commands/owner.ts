@@ -44,10 +44,14 @@ export const running = Effect.gen(function* () {
   const found = yield* address
   if (found === null) return null
   const { url } = found
-  const health = yield* Effect.option(LocalGet.json(HealthBrief, { url: `${url}/health`, patience }))
-  if (health._tag === "None") return null
   const { home, environment } = yield* Invocation
-  const key = yield* ApiKey.read(home, environment)
+  const asked = LocalGet.json(HealthBrief, { url: `${url}/health`, patience })
+  // The key is read while the gateway answers; whether it can be read matters to who asks a gateway that is there.
+  const [health, read] = yield* Effect.zip(Effect.option(asked), Effect.either(ApiKey.read(home, environment)), {
+    concurrent: true
+  })
+  if (health._tag === "None") return null
+  const key = yield* read
   const gateway: Gateway = {
     address: found,
     health: health.value,
