@@ -108,3 +108,15 @@ export const startGateway = async (
     /^API_SERVER_KEY=["']?([^"'\n]+)/m.exec(readFileSync(path.join(home, ".env"), "utf8"))?.[1] ?? ""
   return { child, url, home, key, ready, whole, stop: () => end(child) }
 }
+
+/** The least that a gateway could be, on a database of its own, as soon as it answers. */
+export const startBare = async (
+  folder: string
+): Promise<{ readonly child: ChildProcess; readonly url: string; readonly ready: number }> => {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const began = performance.now()
+  const file = fileURLToPath(new URL("world/bareServer.mjs", import.meta.url))
+  const child = spawn(process.execPath, [file, String(port), path.join(folder, `bare-${port}.db`)], { stdio: "ignore" })
+  return { child, url, ready: await answered(child, `${url}/health`, began) }
+}

@@ -1,23 +1,14 @@
 /** How soon the built command is there, and what it takes while it rests. */
-import { spawn, spawnSync } from "node:child_process"
-import path from "node:path"
+import { spawnSync } from "node:child_process"
 import { setTimeout as sleep } from "node:timers/promises"
-import { fileURLToPath } from "node:url"
-import { answered, command, end, freePort, memoryOf, startGateway } from "../gateway.js"
+import { command, end, memoryOf, startBare, startGateway } from "../gateway.js"
 import { type Context, type Family, median, type Row } from "../harness.js"
 import { startWorld } from "../world/contestants.js"
 
-const bareServer = fileURLToPath(new URL("../world/bareServer.mjs", import.meta.url))
-
 const bare = async (context: Context): Promise<number> => {
-  const port = await freePort()
-  const began = performance.now()
-  const child = spawn(process.execPath, [bareServer, String(port), path.join(context.folder, `bare-${port}.db`)], {
-    stdio: "ignore"
-  })
-  const millis = await answered(child, `http://127.0.0.1:${port}/health`, began)
+  const { child, ready } = await startBare(context.folder)
   await end(child, "SIGKILL")
-  return millis
+  return ready
 }
 
 const spawnToHealth = async (context: Context): Promise<ReadonlyArray<Row>> => {
