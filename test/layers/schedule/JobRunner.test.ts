@@ -191,7 +191,7 @@ describe("a run", () => {
         yield* jobs.pause("by hand")
         expect((yield* runNow("by hand")).status).toBe("ok")
       }).pipe(
-        Effect.provide(Testing.gateway({ model: [], settings: { cron: { jitterSeconds: 3, maxParallelJobs: 20 } } }))
+        Effect.provide(Testing.gateway({ model: [], settings: { cron: { jitterSeconds: 6, maxParallelJobs: 20 } } }))
       )
   )
 
