@@ -6,7 +6,7 @@ import * as AmbientEnvironment from "../fibers/AmbientEnvironment.js"
 import * as Signals from "../layers/node/Signals.js"
 import { note } from "./commands/output.js"
 import { hermes } from "./hermes.js"
-import { leave } from "./leave.js"
+import * as Stdout from "./stdout.js"
 
 const main = Effect.flatMap(hermes(process.argv.slice(2)), ({ code, text }) => {
   if (code !== 0) process.exitCode = code
@@ -29,13 +29,12 @@ const runMain = makeRunMain(({ fiber, teardown }) => {
     teardown(exit, (code) => {
       if (phase === "stopped") process.exit(code)
       phase = "over"
-      leave(code)
+      Stdout.leave(code)
     })
   )
 })
 
-// Whoever reads our output may have seen enough.
-process.stdout.on("error", () => process.exit(process.exitCode ?? 0))
+Stdout.whole()
 
 runMain(
   // `never` holds the event loop, which not everything that is waited for does.

@@ -79,7 +79,12 @@ const run = (args: ReadonlyArray<string>) =>
     const parsed = globalsOf(args)
     if (Either.isLeft(parsed)) return yield* usage(parsed.left)
     const { json, logLevel, rest } = parsed.right
-    const invocation = { home: homeOf(parsed.right.home, environment, process.cwd()), json, logLevel, environment }
+    const invocation = {
+      home: homeOf(parsed.right.home, environment, () => process.cwd()),
+      json,
+      logLevel,
+      environment
+    }
     if (rest.length === 1 && rest[0] === "--version") {
       const Version = yield* Effect.promise(() => import("./commands/version.js"))
       return yield* Effect.provideService(Version.show, Invocation, invocation)

@@ -7,7 +7,7 @@ import { Console, Effect } from "effect"
 import process from "node:process"
 import { text } from "node:stream/consumers"
 import { handle } from "../layers/sqlite/care/Care.js"
-import { leave } from "./leave.js"
+import { leave } from "./stdout.js"
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined)
 

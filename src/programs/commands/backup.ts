@@ -76,7 +76,7 @@ export const command = Command.make("backup", { to, media }, ({ media, to }) =>
   })
 ).pipe(
   Command.withDescription(
-    "Copies the whole home as it is at this moment, also while the gateway runs: what was said, settings, keys, memories, skills, scripts and what jobs have written; and verifies the copy."
+    "Copies the home as it is at this moment, also while the gateway runs: what was said, settings, keys, memories, skills, scripts and what jobs have written, and with --media what people sent and the working directory; and verifies the copy."
   ),
   Command.provide(Layer.mergeAll(care, HomeCopyLayer.layer, NodeFileSystem.layer))
 )

@@ -2,7 +2,7 @@
 import * as HelpDoc from "@effect/cli/HelpDoc"
 import * as ValidationError from "@effect/cli/ValidationError"
 import type { PlatformError } from "@effect/platform/Error"
-import { Cause, Data } from "effect"
+import { Cause, Data, Option } from "effect"
 import { uncoloured } from "./output.js"
 
 /** 1 failed · 2 wrong usage · 10 and 11 a judge's verdict · 75 start me again · 78 configuration or lock conflict. */
@@ -69,6 +69,10 @@ export const errorDocument = (code: number, message: string): string =>
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
+/** What Node says where somebody removed the working directory. */
+const isHomeless = (defect: unknown): boolean =>
+  defect instanceof Error && "syscall" in defect && defect.syscall === "uv_cwd"
+
 export interface Ending {
   readonly code: number
   /** For stderr; null when everything was said. */
@@ -79,6 +83,8 @@ export interface Ending {
 export const endingOf = (cause: Cause.Cause<unknown>): Ending => {
   if (Cause.isInterruptedOnly(cause)) return { code: 1, text: "interrupted" }
   const failure = Cause.failureOption(cause)
+  if (failure._tag === "None" && Option.exists(Cause.dieOption(cause), isHomeless))
+    return { code: 1, text: "the folder that this was started in is not there any more; start it in one that is" }
   if (failure._tag === "None")
     return { code: 1, text: `something went wrong inside; this is a bug\n${Cause.pretty(cause)}` }
   const error = failure.value

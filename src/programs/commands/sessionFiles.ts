@@ -1,4 +1,5 @@
 /** `hermes sessions export` and `import`: conversations as files. */
+import type { PlatformError } from "@effect/platform/Error"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"
@@ -9,7 +10,7 @@ import { Desk } from "../../services/operation/Desk.js"
 import { limits } from "../../services/session/SessionArchive.js"
 import * as SessionFile from "../../services/session/SessionFile.js"
 import { desk } from "./desk.js"
-import { failed, unreadable, usage } from "./failure.js"
+import { type Ended, failed, unreadable, usage } from "./failure.js"
 import { answer, note, plain } from "./output.js"
 import { find, reference } from "./sessionReference.js"
 
@@ -37,7 +38,7 @@ const everyId = Effect.gen(function* () {
 })
 
 /** The text of one session, page after page. */
-const textOf = (id: string, format: SessionFile.Format, write: (text: string) => Effect.Effect<void>) =>
+const textOf = (id: string, format: SessionFile.Format, write: (text: string) => Effect.Effect<void, Ended>) =>
   Effect.gen(function* () {
     const { sessions } = yield* Desk
     let after = 0
@@ -57,6 +58,24 @@ const textOf = (id: string, format: SessionFile.Format, write: (text: string) =>
 const onStdout = (text: string): Effect.Effect<void> =>
   Effect.async((resume) => {
     process.stdout.write(process.stdout.isTTY ? plain(text) : text, () => resume(Effect.void))
+  })
+
+/** Nothing has the file's name before all of it is there: half an export reads as a whole one. */
+const intoFile = <A, E, R>(
+  name: string,
+  fill: (write: (text: string) => Effect.Effect<void, Ended>) => Effect.Effect<A, E, R>
+) =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    const refused = ({ message }: PlatformError) => failed(`${name} cannot be written: ${message}`)
+    if (yield* Effect.orElseSucceed(fs.exists(name), () => false)) return yield* failed(`${name} is there already`)
+    const part = `${name}.part`
+    yield* Effect.ignore(fs.remove(part))
+    yield* Effect.addFinalizer(() => Effect.ignore(fs.remove(part, { force: true })))
+    const file = yield* Effect.mapError(fs.open(part, { flag: "wx", mode: 0o600 }), refused)
+    const filled = yield* fill((text) => Effect.mapError(file.writeAll(new TextEncoder().encode(text)), refused))
+    yield* Effect.mapError(Effect.zipRight(file.sync, fs.rename(part, name)), refused)
+    return filled
   })
 
 export const exporting = Command.make(
@@ -81,12 +100,7 @@ export const exporting = Command.make(
       const rows = yield* Effect.scoped(
         Effect.gen(function* () {
           if (Option.isNone(output)) return yield* Effect.forEach(ids, (id) => textOf(id, format, onStdout))
-          const fs = yield* FileSystem.FileSystem
-          const file = yield* fs
-            .open(output.value, { flag: "wx", mode: 0o600 })
-            .pipe(Effect.catchAll((error) => failed(`${output.value} cannot be written: ${error.message}`)))
-          const write = (text: string) => Effect.orDie(file.writeAll(new TextEncoder().encode(text)))
-          return yield* Effect.forEach(ids, (id) => textOf(id, format, write))
+          return yield* intoFile(output.value, (write) => Effect.forEach(ids, (id) => textOf(id, format, write)))
         })
       )
       const messages = rows.reduce((sum, count) => sum + count, 0)

@@ -3,9 +3,9 @@ import { homeOf, of } from "../../../src/layers/node/OwnCommand.js"
 import { typed } from "../../../src/services/operation/OwnCommand.js"
 
 test("the home is the option's, else the environment's, else the person's", () => {
-  expect(homeOf("h", { HERMES_HOME: "/e", HOME: "/p" }, "/cwd")).toBe("/cwd/h")
-  expect(homeOf(null, { HERMES_HOME: "/e", HOME: "/p" }, "/cwd")).toBe("/e")
-  expect(homeOf(null, { HERMES_HOME: "", HOME: "/p" }, "/cwd")).toBe("/p/.hermes-effect")
+  expect(homeOf("h", { HERMES_HOME: "/e", HOME: "/p" }, () => "/cwd")).toBe("/cwd/h")
+  expect(homeOf(null, { HERMES_HOME: "/e", HOME: "/p" }, () => "/cwd")).toBe("/e")
+  expect(homeOf(null, { HERMES_HOME: "", HOME: "/p" }, () => "/cwd")).toBe("/p/.hermes-effect")
 })
 
 test("another terminal is told which home is meant, unless it is the usual one, in words that a shell reads", () => {

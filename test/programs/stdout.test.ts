@@ -1,7 +1,7 @@
-/** What a command says to a pipe, which holds 64 KB and more only when somebody reads. */
+/** What a command says to a pipe, which holds 64 KB and more only when somebody reads, and to a disk that is full. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdirSync, writeFileSync } from "node:fs"
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs"
 import path from "node:path"
 import process from "node:process"
 import { text } from "node:stream/consumers"
@@ -23,7 +23,23 @@ const waiting = async (name: string, ...words: ReadonlyArray<string>) => {
   return { child, ended }
 }
 
-describe("a long answer in a pipe", () => {
+/** The command with its words in a file; what is on stderr, and how it ended. */
+const into = async (file: string, ...words: ReadonlyArray<string>) => {
+  const out = openSync(file, "w")
+  try {
+    const child = spawn(process.execPath, [command, ...words, "--home", home("jobs")], {
+      env: plainEnvironment(),
+      stdio: ["ignore", out, "pipe"]
+    })
+    if (child.stderr === null) throw new Error("stderr is a pipe")
+    const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, "exit")])
+    return { code, stderr }
+  } finally {
+    closeSync(out)
+  }
+}
+
+describe("a long answer", () => {
   beforeAll(async () => {
     mkdirSync(home("jobs"), { recursive: true })
     const file = path.join(home("jobs"), "jobs.yaml")
@@ -37,6 +53,21 @@ describe("a long answer in a pipe", () => {
     const exported = await text(child.stdout)
     expect(prompts.filter((prompt) => !exported.includes(prompt))).toEqual([])
     expect(await ended).toEqual([0, null])
+  })
+
+  test("is whole in a file, and is told of where the disk cannot take it", async () => {
+    const file = path.join(home("jobs"), "exported.yaml")
+    expect(await into(file, "cron", "export")).toEqual({ code: 0, stderr: "" })
+    expect(prompts.filter((prompt) => !readFileSync(file, "utf8").includes(prompt))).toEqual([])
+    for (const words of [
+      ["cron", "export"],
+      ["sessions", "list"],
+      ["--json", "cron", "list"]
+    ])
+      expect(await into("/dev/full", ...words)).toEqual({
+        code: 1,
+        stderr: "hermes: the answer could not be written whole: no space is left where it goes\n"
+      })
   })
 
   test("is over when its reader has seen enough, and by a signal", async () => {
