@@ -16,6 +16,9 @@ const leaveMillis = 2_000
 const shownSessions = 15
 const searchedSessions = 200
 
+/** What is taken as the answer to a question; nothing is a no. */
+const answers: ReadonlySet<string> = new Set(["", "y", "yes", "n", "no"])
+
 type Happening =
   | Keyboard.Input
   | { readonly _tag: "Event"; readonly event: ActivityEvent }
@@ -102,7 +105,7 @@ export const converse = (options: Options): Effect.Effect<ReadonlyArray<ScriptLi
         Effect.gen(function* () {
           const word = text.trim().toLowerCase()
           // A person who goes on talking has not said no.
-          if (keyboard.interactive && !["", "y", "yes", "n", "no"].includes(word)) {
+          if (keyboard.interactive && !answers.has(word)) {
             yield* print("  Say y or n first: it waits for your answer.")
             return yield* askNext
           }
@@ -188,6 +191,15 @@ export const converse = (options: Options): Effect.Effect<ReadonlyArray<ScriptLi
       const pump: Effect.Effect<boolean, DeskError, Scope.Scope> = Effect.suspend(() => {
         if (running > 0 && asked.length === 0) return Effect.succeed(false)
         const [line, ...later] = typedAhead
+        // What a script says next is no answer: the question gets a no, and the line its turn after it.
+        const [open] = asked
+        if (
+          line !== undefined &&
+          open !== undefined &&
+          !/^\//.test(line.text) &&
+          !answers.has(line.text.trim().toLowerCase())
+        )
+          return Effect.zipRight(answer(open, ""), pump)
         typedAhead = later
         if (line !== undefined) {
           if (asked.length === 0) current = line

@@ -246,6 +246,19 @@ describe("chat without a gateway", () => {
     expect(await rows(directory, "SELECT id FROM sessions")).toHaveLength(1)
   })
 
+  test("a line that is no answer leaves the question at no, and is said after it", async () => {
+    const directory = home("goes on")
+    const { code, stdout } = await run(["chat", "--home", directory], {
+      input: "run: sh -c 'touch /tmp/never; date'\nremember: milk\n"
+    })
+    expect(code).toBe(0)
+    expect(stdout).toContain("[y/N] n")
+    expect(await rows(directory, "SELECT text FROM messages WHERE role = 'user' ORDER BY id")).toEqual([
+      { text: "run: sh -c 'touch /tmp/never; date'" },
+      { text: "remember: milk" }
+    ])
+  })
+
   test("an open question at the end of the input is a no", async () => {
     const directory = home("unanswered")
     const { code, stdout } = await run(["chat", "--home", directory], {

@@ -73,7 +73,10 @@ const intoFile = <A, E, R>(
     yield* Effect.ignore(fs.remove(part))
     yield* Effect.addFinalizer(() => Effect.ignore(fs.remove(part, { force: true })))
     const file = yield* Effect.mapError(fs.open(part, { flag: "wx", mode: 0o600 }), refused)
-    const filled = yield* fill((text) => Effect.mapError(file.writeAll(new TextEncoder().encode(text)), refused))
+    const filled = yield* fill((text) =>
+      // To write nothing is an error there.
+      text === "" ? Effect.void : Effect.mapError(file.writeAll(new TextEncoder().encode(text)), refused)
+    )
     yield* Effect.mapError(Effect.zipRight(file.sync, fs.rename(part, name)), refused)
     return filled
   })
