@@ -2,7 +2,7 @@
  * How a gateway starts: the front door first, so that it can be asked after a part of the time, then the house behind
  * it. The house is loaded while the door is open, a piece at a time.
  */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Logger } from "effect"
 import { homedir } from "node:os"
 import { join } from "node:path"
 import process from "node:process"
@@ -122,5 +122,7 @@ export const gateway = Effect.suspend(() => {
       process.exitCode = code
       if (late) process.exit()
     })
-  )
+  ),
+  // What runs a program puts a logger of its own beside the program's, and that one does not know what is secret.
+  Effect.provide(Logger.remove(Logger.prettyLoggerDefault))
 )

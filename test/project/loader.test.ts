@@ -47,7 +47,10 @@ describe("the loader of built commands", () => {
     writeFileSync(path.join(folder, "package.json"), JSON.stringify({ type: "commonjs" }))
     writeFileSync(
       path.join(folder, "hermes.js"),
-      loader.replace("__ENTRY__", "hermes-1.cjs").replace("__VERSION__", "1.2.3")
+      loader
+        .replace("__ENTRY__", "hermes-1.cjs")
+        .replace("__VERSION__", "1.2.3")
+        .replace("__SELDOM__", JSON.stringify({ "node:os": ["tmpdir", "homedir"] }))
     )
     chunk("hermes-1.cjs", entry)
     // The chunks know each other, as split ones do.
@@ -81,6 +84,17 @@ describe("the loader of built commands", () => {
        console.log(said.join())`
     )
     expect(await start()).toBe("false,false,true,b,true,false\n")
+  })
+
+  test("a short command loads what it seldom uses when it uses it, a gateway at once", async () => {
+    chunk(
+      "hermes-1.cjs",
+      `const loaded = () => process.moduleLoadList.includes("NativeModule os")
+       const os = require("node:os"), said = [Object.keys(os), loaded()]
+       console.log([...said, typeof os.homedir(), loaded()].join())`
+    )
+    expect(await start("status")).toBe("tmpdir,homedir,false,string,true\n")
+    expect(await start("gateway")).toMatch(/,true,string,true\n$/)
   })
 
   test("keeps the gateway's code apart", async () => {
