@@ -109,6 +109,7 @@ describe("status", () => {
   test("without a home says so and makes none", async () => {
     const directory = home("none")
     expect(json(await run(["status", "--json", "--home", directory]), Shapes.Status).gateway.running).toBe(false)
+    expect((await run(["status", "--home", directory])).stdout).toContain(`There is no home at ${directory} yet`)
     expect(await run(["gateway", "status", "--home", directory])).toMatchObject({ code: 1 })
     expect(await run(["gateway", "stop"], { env: { HERMES_HOME: directory } })).toMatchObject({ code: 0 })
     expect(existsSync(directory)).toBe(false)

@@ -110,6 +110,11 @@ export const command = Command.make("status", {}, () =>
     const gateway = yield* running
     const status = gateway === null ? yield* atRest : yield* gateway.status
     const { said, ...known } = yield* logins
-    yield* answer(Shown, { ...status, ...known }, (shown) => [...lines(shown), ...said])
+    const { home } = yield* Invocation
+    const told = (shown: GatewayStatus): ReadonlyArray<string> =>
+      existsSync(home)
+        ? lines(shown)
+        : [`There is no home at ${plain(home)} yet: \`hermes gateway run\` makes one there.`]
+    yield* answer(Shown, { ...status, ...known }, (shown) => [...told(shown), ...said])
   })
 ).pipe(Command.withDescription("How the gateway of this home is, and what it does."))
