@@ -12,7 +12,19 @@ import { type ModelRequest, ModelRoute } from "../../../src/services/agent/Model
 import { type ModelBackend, Settings } from "../../../src/services/operation/Settings.js"
 import * as Server from "../../../src/testing/ModelServer.js"
 import * as Testing from "../../../src/testing/Settings.js"
-import { ask, backendOf, collect, edges, finishOf, secret, textOf } from "./fixture.js"
+import {
+  ask,
+  assistant,
+  backendOf,
+  collect,
+  edges,
+  finishOf,
+  secret,
+  textOf,
+  toolResult,
+  user,
+  weather
+} from "./fixture.js"
 
 const needs = Layer.mergeAll(edges, NodeFileSystem.layer, Cooldowns.layerMemory, AccessTokens.layerNone)
 
@@ -21,11 +33,7 @@ const settings = (model: ModelBackend, fallbacks: ReadonlyArray<ModelBackend> = 
 
 const none = { baseUrl: null, apiKey: null }
 
-const asked = (
-  model: ModelBackend,
-  fallbacks: ReadonlyArray<ModelBackend> = [],
-  also: Pick<ModelRequest, "begins"> = {}
-) =>
+const asked = (model: ModelBackend, fallbacks: ReadonlyArray<ModelBackend> = [], also: Partial<ModelRequest> = {}) =>
   Effect.gen(function* () {
     const route = yield* ModelRoute
     return { route, parts: yield* collect(route, { ...ask("hello"), ...also }) }
@@ -100,6 +108,27 @@ describe("the backend of the settings", () => {
         yield* Fiber.join(asking)
         assert.strictEqual((yield* server.requests).length, before + 1)
       }
+    })
+  )
+
+  it.scoped("no half of a surrogate pair reaches a provider, which would refuse the whole of every request", () =>
+    Effect.gen(function* () {
+      const server = yield* Server.make(() => Server.says("heard"))
+      const cut = "cut \ud83d"
+      const call = { id: "call_1", name: "weather", arguments: JSON.stringify({ city: "here" }) }
+      for (const provider of ["anthropic", "openai", "openai-compatible"] as const)
+        yield* Effect.exit(
+          asked(backendOf(server.baseUrl, { provider, model: "m" }), [], {
+            systemPrompt: cut,
+            messages: [user(cut), assistant(cut, [call]), toolResult("call_1", "weather", cut)],
+            tools: [{ ...weather, description: cut }]
+          })
+        )
+      const bodies = (yield* server.requests).map(({ body }) => JSON.stringify(body))
+      assert.deepStrictEqual(
+        bodies.map((body) => [body.split("cut \ufffd").length - 1, body.includes("\\ud")]),
+        [1, 2, 3].map(() => [5, false])
+      )
     })
   )
 

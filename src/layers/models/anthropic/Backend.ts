@@ -3,7 +3,6 @@
  * (decision 30). This module is a chunk of its own and is imported when the provider is configured.
  */
 import * as AnthropicClient from "@effect/ai-anthropic/AnthropicClient"
-import * as HttpBody from "@effect/platform/HttpBody"
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import { Effect, Redacted, Stream } from "effect"
@@ -13,6 +12,7 @@ import * as EventParts from "../EventParts.js"
 import * as Failure from "../Failure.js"
 import type { ModelLimits } from "../Limits.js"
 import { guarded } from "../ProviderClient.js"
+import * as RequestBody from "../RequestBody.js"
 import { Event, reader } from "./Events.js"
 import { payloadOf } from "./Request.js"
 
@@ -50,7 +50,7 @@ export const make = (options: {
         Stream.suspend(() =>
           EventParts.parts({
             events: client.streamRequest(
-              HttpClientRequest.post("/v1/messages", { body: HttpBody.unsafeJson(payloadOf(request, backend.model)) }),
+              HttpClientRequest.post("/v1/messages", { body: RequestBody.of(payloadOf(request, backend.model)) }),
               Event
             ),
             reader: reader(name),

@@ -6,6 +6,7 @@ import type { Message } from "../../../services/session/Transcript.js"
 import * as Misfit from "../../../services/operation/Misfit.js"
 import * as Effort from "../Effort.js"
 import * as Pictures from "../Pictures.js"
+import * as RequestBody from "../RequestBody.js"
 import { wireArgumentText, wireId, wireName } from "../WireCall.js"
 
 const nullish = <A, I>(schema: Schema.Schema<A, I>) => Schema.optional(Schema.NullOr(schema))
@@ -155,7 +156,7 @@ export const bodyOf = (
   model: string,
   dialect: Pick<Dialect, "stream" | "streamOptions">
 ): string =>
-  JSON.stringify({
+  RequestBody.textOf({
     model,
     messages: [
       ...(request.systemPrompt === "" ? [] : [{ role: "system", content: request.systemPrompt }]),

@@ -3,7 +3,6 @@
  * undecoded (decision 30). This module is a chunk of its own and is imported when the provider is configured.
  */
 import * as OpenAiClient from "@effect/ai-openai/OpenAiClient"
-import * as HttpBody from "@effect/platform/HttpBody"
 import type * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import { Effect, Stream } from "effect"
@@ -13,6 +12,7 @@ import * as EventParts from "../EventParts.js"
 import * as Failure from "../Failure.js"
 import type { ModelLimits } from "../Limits.js"
 import { guarded } from "../ProviderClient.js"
+import * as RequestBody from "../RequestBody.js"
 import { Event, reader } from "./Events.js"
 import { payloadOf } from "./Request.js"
 
@@ -56,7 +56,7 @@ export const make = (options: {
         Stream.suspend(() =>
           EventParts.parts({
             events: client.streamRequest(
-              HttpClientRequest.post("/responses", { body: HttpBody.unsafeJson(payloadOf(request, backend.model)) }),
+              HttpClientRequest.post("/responses", { body: RequestBody.of(payloadOf(request, backend.model)) }),
               Event
             ),
             reader: reader(name),
