@@ -132,7 +132,7 @@ const bin = async () => {
   const { output } = await build({
     input,
     platform: "node",
-    external,
+    external: [...external.filter((name) => name !== "better-sqlite3"), /^better-sqlite3\/.*\.node$/],
     plugins: [
       lazyUndici,
       driver,

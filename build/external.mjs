@@ -1,6 +1,6 @@
 /** What no bundle takes in: native, or asked for only where it is installed. */
 export const external = [
-  /^better-sqlite3\/.*\.node$/,
+  "better-sqlite3",
   "node-pty",
   "web-tree-sitter",
   "@parcel/watcher",
