@@ -6,6 +6,7 @@ import * as Redactor from "../layers/delivery/Redactor.js"
 import * as Listening from "../layers/http/Listening.js"
 import * as ConfigFile from "../layers/node/ConfigFile.js"
 import * as HomeDirectory from "../layers/node/Home.js"
+import * as Ids from "../layers/node/Ids.js"
 import * as LogFile from "../layers/node/LogFile.js"
 import * as OutgoingHttp from "../layers/node/OutgoingHttp.js"
 import * as Presence from "../layers/operation/Presence.js"
@@ -38,6 +39,7 @@ const machine = (options: Options) =>
     Layer.provideMerge(LogFile.layer({ stderr: options.terminal ? "everything" : "failures" })),
     Layer.provideMerge(Redactor.layer),
     Layer.provideMerge(ConfigFile.layer),
+    Layer.provideMerge(Ids.layer),
     Layer.provideMerge(HomeDirectory.layer(options.home)),
     Layer.provideMerge(AmbientEnvironment.layer(options.environment)),
     Layer.provideMerge(Layer.mergeAll(NodeHttpServer.layerContext, OutgoingHttp.layer))

@@ -39,6 +39,7 @@ const machine = Layer.unwrapEffect(
       Layer.provideMerge(Layer.merge(LogFile.layer({ stderr: "nothing" }), StderrLog.removed)),
       Layer.provideMerge(Redactor.layer),
       Layer.provideMerge(ConfigFile.layer),
+      Layer.provideMerge(Ids.layer),
       Layer.provideMerge(HomeDirectory.layer(home)),
       Layer.provideMerge(Layer.merge(NodeContext.layer, OutgoingHttp.layer))
     )

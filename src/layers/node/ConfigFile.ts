@@ -24,6 +24,7 @@ import {
   SettingsUnusable
 } from "../../services/operation/Settings.js"
 import { Home } from "../../services/operation/Home.js"
+import { Ids } from "../../services/operation/Ids.js"
 import { shortened } from "../../services/operation/Shortened.js"
 import * as ProviderDefaults from "../../services/operation/ProviderDefaults.js"
 import * as ConfigText from "./ConfigText.js"
@@ -32,6 +33,7 @@ import * as ModelKeys from "./ModelKeys.js"
 import * as OwnCommand from "./OwnCommand.js"
 import * as OutsideSettings from "./OutsideSettings.js"
 import * as PlainFile from "./PlainFile.js"
+import * as SetupFiles from "./SetupFiles.js"
 import * as SystemZone from "./SystemZone.js"
 
 const megabyte = 1024 * 1024
@@ -328,6 +330,7 @@ const make = Effect.gen(function* () {
   const home = yield* Home
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
+  const ids = yield* Ids
   const ambient = yield* AmbientEnvironment
   const file = path.join(home.directory, "config.yaml")
 
@@ -364,16 +367,14 @@ const make = Effect.gen(function* () {
           try: () => parse(text),
           catch: () => new ValueRefused({ path: name, problem: "not a YAML value" })
         })
-        const unavailable = (error: { readonly message: string }) =>
-          new ConfigUnavailable({ file, detail: error.message })
-        const now = yield* readText(file).pipe(Effect.mapError(unavailable))
-        const changed = yield* ConfigText.revised(file, now, [{ path: name, value }]).pipe(
-          Effect.catchTag("SettingsUnusable", (error) => unavailable(error))
+        yield* SetupFiles.write(
+          home.directory,
+          { settings: [{ path: name, value }], secrets: {} },
+          yield* ids.next("file")
+        ).pipe(
+          Effect.provideService(FileSystem.FileSystem, fs),
+          Effect.catchTag("SettingsUnusable", ({ message }) => new ConfigUnavailable({ file, detail: message }))
         )
-        const temporary = `${file}.new`
-        yield* fs
-          .writeFileString(temporary, changed, { mode: 0o600 })
-          .pipe(Effect.zipRight(fs.rename(temporary, file)), Effect.mapError(unavailable))
       })
   })
 
@@ -385,7 +386,7 @@ const make = Effect.gen(function* () {
 export const layer: Layer.Layer<
   Settings | Config,
   SettingsUnusable,
-  Home | FileSystem.FileSystem | Path.Path | AmbientEnvironment
+  Home | FileSystem.FileSystem | Path.Path | Ids | AmbientEnvironment
 > = Layer.effectContext(make)
 
 /** Logs what is not used of the configuration, and why. */

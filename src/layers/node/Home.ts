@@ -1,4 +1,5 @@
 import { FileSystem, Path } from "@effect/platform"
+import type { PlatformError } from "@effect/platform/Error"
 import { Effect, Layer, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { AmbientEnvironment, type Environment } from "../../fibers/AmbientEnvironment.js"
@@ -75,6 +76,8 @@ export const planned = (directory: string): Layer.Layer<Home, never, Path.Path |
     )
   )
 
+const isThere = (error: PlatformError): boolean => error._tag === "SystemError" && error.reason === "AlreadyExists"
+
 const make = (directory: string) =>
   Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
@@ -93,7 +96,11 @@ const make = (directory: string) =>
       if ((info.mode & 0o777) !== ownerOnlyDirectory) yield* fs.chmod(directory, ownerOnlyDirectory)
       if (!(yield* fs.exists(file("workspace"))))
         yield* fs.makeDirectory(file("workspace"), { mode: ownerOnlyDirectory })
-      if (fresh) yield* fs.writeFileString(file("config.yaml"), commentedConfig(), { mode: ownerOnlyFile })
+      // Another process may have made it meanwhile, and changed it already.
+      if (fresh)
+        yield* fs
+          .writeFileString(file("config.yaml"), commentedConfig(), { mode: ownerOnlyFile, flag: "wx" })
+          .pipe(Effect.catchIf(isThere, () => Effect.void))
       if (!(yield* fs.exists(file(".env"))))
         yield* fs.writeFileString(file(".env"), commentedEnv, { mode: ownerOnlyFile })
       const written = yield* PlainFile.text(file(".env"))

@@ -43,7 +43,7 @@ const current = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   const there = yield* Effect.orElseSucceed(fs.exists(path.join(home, "config.yaml")), () => false)
   const place = there ? HomeDirectory.layer(home) : HomeDirectory.planned(home)
-  return yield* Effect.provide(Settings, ConfigFile.layer.pipe(Layer.provide(place)))
+  return yield* Effect.provide(Settings, ConfigFile.layer.pipe(Layer.provide(Layer.merge(place, Ids.layer))))
 })
 
 const environmentNames = (paths: ReadonlyArray<string>): ReadonlyArray<string> =>

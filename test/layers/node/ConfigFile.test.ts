@@ -4,8 +4,11 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Either, Layer, Redacted } from "effect"
 import * as AmbientEnvironment from "../../../src/fibers/AmbientEnvironment.js"
 import * as ConfigFile from "../../../src/layers/node/ConfigFile.js"
+import * as ConfigText from "../../../src/layers/node/ConfigText.js"
 import * as DotEnv from "../../../src/layers/node/DotEnv.js"
 import * as HomeLayer from "../../../src/layers/node/Home.js"
+import * as Ids from "../../../src/layers/node/Ids.js"
+import * as SetupFiles from "../../../src/layers/node/SetupFiles.js"
 import { Config } from "../../../src/services/operation/Config.js"
 import * as Misfit from "../../../src/services/operation/Misfit.js"
 import { all } from "../../../src/services/operation/ConfigKey.js"
@@ -25,6 +28,7 @@ const withHome = <A, E>(
       const layer = ConfigFile.layer.pipe(
         Layer.provide(HomeLayer.layer(home)),
         Layer.provide(AmbientEnvironment.layer(files.ambient ?? {})),
+        Layer.provide(Ids.layer),
         Layer.provide(NodeContext.layer)
       )
       return yield* body(home).pipe(Effect.provide(layer))
@@ -382,6 +386,70 @@ describe("ConfigFile", () => {
           })
         )
       )
+  )
+
+  it.live("keeps every change of several writers at once, and leaves nothing beside the files but the lock", () =>
+    withHome({ config: "# mine\n", env: "API_SERVER_KEY=k\n" }, (home) =>
+      Effect.gen(function* () {
+        const fs = yield* FileSystem.FileSystem
+        const config = yield* Config
+        const paths = all
+          .filter(({ decode }) => Either.isRight(decode(7)) && Either.isRight(decode(8)))
+          .slice(0, 8)
+          .map(({ path }) => path)
+        expect(paths).toHaveLength(8)
+        yield* Effect.all(
+          [
+            ...paths.map((path) => config.set(path, "7")),
+            SetupFiles.write(
+              home,
+              { settings: [{ path: "timezone", value: "UTC" }], secrets: { OPENAI_API_KEY: Redacted.make("sk-1") } },
+              "fil_setup"
+            )
+          ],
+          { concurrency: "unbounded" }
+        )
+        const text = yield* fs.readFileString(`${home}/config.yaml`)
+        expect(text).toMatch(/^# mine\n/)
+        const written = yield* ConfigText.parse("config.yaml", text)
+        const { values } = ConfigText.read(written.value, {})
+        for (const path of paths) expect(values.get(path), path).toMatchObject({ value: 7, from: "file" })
+        expect(values.get("timezone")?.value).toBe("UTC")
+        expect(yield* fs.readFileString(`${home}/.env`)).toBe("API_SERVER_KEY=k\nOPENAI_API_KEY=sk-1\n")
+        expect((yield* fs.readDirectory(home)).toSorted()).toEqual([
+          ".env",
+          "config.yaml",
+          "config.yaml.lock",
+          "workspace"
+        ])
+      })
+    )
+  )
+
+  it.live("writes the file that a link leads to, and keeps the link", () =>
+    withHome({ config: "# mine\n", env: "API_SERVER_KEY=k\n" }, (home) =>
+      Effect.gen(function* () {
+        const fs = yield* FileSystem.FileSystem
+        const dotfiles = yield* fs.makeTempDirectoryScoped()
+        yield* fs.rename(`${home}/config.yaml`, `${dotfiles}/hermes.yaml`)
+        yield* fs.symlink(`${dotfiles}/hermes.yaml`, `${home}/config.yaml`)
+        yield* fs.rename(`${home}/.env`, `${dotfiles}/hermes.env`)
+        yield* fs.symlink(`${dotfiles}/hermes.env`, `${home}/.env`)
+        yield* Effect.flatMap(Config, (config) => config.set("model.name", "b"))
+        yield* SetupFiles.write(
+          home,
+          { settings: [{ path: "agent.max_turns", value: 7 }], secrets: { OPENAI_API_KEY: Redacted.make("sk-1") } },
+          "fil_setup"
+        )
+        expect(yield* fs.readLink(`${home}/config.yaml`)).toBe(`${dotfiles}/hermes.yaml`)
+        expect(yield* fs.readLink(`${home}/.env`)).toBe(`${dotfiles}/hermes.env`)
+        expect(yield* fs.readFileString(`${dotfiles}/hermes.yaml`)).toBe(
+          "# mine\n\nmodel:\n  name: b\nagent:\n  max_turns: 7\n"
+        )
+        expect(yield* fs.readFileString(`${dotfiles}/hermes.env`)).toContain("OPENAI_API_KEY=sk-1")
+        expect((yield* fs.readDirectory(dotfiles)).toSorted()).toEqual(["hermes.env", "hermes.yaml"])
+      }).pipe(Effect.scoped)
+    )
   )
 
   it("says of every key in plain words what it expects", () => {

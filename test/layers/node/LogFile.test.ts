@@ -8,13 +8,14 @@ import path from "node:path"
 import * as AmbientEnvironment from "../../../src/fibers/AmbientEnvironment.js"
 import * as ConfigFile from "../../../src/layers/node/ConfigFile.js"
 import * as HomeLayer from "../../../src/layers/node/Home.js"
+import * as Ids from "../../../src/layers/node/Ids.js"
 import * as LogFile from "../../../src/layers/node/LogFile.js"
 import * as Redactor from "../../../src/services/delivery/Redactor.js"
 
 const logOf = (home: string) =>
   LogFile.layer({ stderr: "nothing" }).pipe(
     Layer.provide(Layer.succeed(Redactor.Redactor, Redactor.make(["a-secret-of-the-owner"]))),
-    Layer.provide(ConfigFile.layer),
+    Layer.provide(ConfigFile.layer.pipe(Layer.provide(Ids.layer))),
     Layer.provide(HomeLayer.layer(home)),
     Layer.provide(AmbientEnvironment.layer({}))
   )
