@@ -1,11 +1,15 @@
 /** The API on one port of this machine (contract §4): Effect's server with our pipeline, the page and the documentation. */
+import * as Etag from "@effect/platform/Etag"
+import * as FileSystem from "@effect/platform/FileSystem"
 import * as HttpApiBuilder from "@effect/platform/HttpApiBuilder"
 import * as HttpMiddleware from "@effect/platform/HttpMiddleware"
+import * as HttpPlatform from "@effect/platform/HttpPlatform"
 import * as HttpRouter from "@effect/platform/HttpRouter"
 import * as HttpServerRequest from "@effect/platform/HttpServerRequest"
 import * as HttpServerResponse from "@effect/platform/HttpServerResponse"
+import * as Path from "@effect/platform/Path"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import type { Server } from "node:http"
 import { Api } from "../../services/api/Api.js"
 import type { ApiError } from "../../services/api/ApiError.js"
@@ -52,13 +56,21 @@ const hangUp = (server: Server, sender: typeof EventSender.EventSender.Service):
 /** An id or a name in a path, as it is written there: a longer one is answered by no handler. */
 const longestName = 4_000
 
+/** Whatever is added to what is around a request is added to a copy of it: so it is this much, and not the program's hundreds. */
+const onlyWhatRoutesUse = (
+  around: Context.Context<HttpRouter.HttpRouter.DefaultServices>
+): Context.Context<HttpRouter.HttpRouter.DefaultServices> =>
+  Context.pick(HttpPlatform.HttpPlatform, Etag.Generator, FileSystem.FileSystem, Path.Path)(around)
+
 const serve = Effect.gen(function* () {
   const health = yield* Health
   const sender = yield* EventSender.EventSender
   const { open, server } = yield* Listening.Listening
-  const handler = yield* NodeHttpServer.makeHandler(
-    yield* HttpRouter.withRouterConfig(HttpApiBuilder.httpApp, { maxParamLength: longestName })
-  ).pipe(HttpMiddleware.withTracerDisabledWhenEffect(() => true))
+  const app = yield* HttpRouter.withRouterConfig(HttpApiBuilder.httpApp, { maxParamLength: longestName })
+  const handler = yield* NodeHttpServer.makeHandler(app).pipe(
+    HttpMiddleware.withTracerDisabledWhenEffect(() => true),
+    Effect.mapInputContext(onlyWhatRoutesUse)
+  )
   yield* Effect.acquireRelease(open(handler), () => hangUp(server, sender))
   yield* health.announce((yield* ApiServer).url)
 })
