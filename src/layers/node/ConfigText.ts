@@ -3,7 +3,7 @@ import { Either } from "effect"
 import { isMap, isScalar, LineCounter, parseDocument } from "yaml"
 import type { Environment } from "../../fibers/AmbientEnvironment.js"
 import { closestPath, type Configured, decodeText, UnknownKey, ValueRefused } from "../../services/operation/Config.js"
-import type { ConfigKey } from "../../services/operation/config/Key.js"
+import type { ConfigKey, EntryIssue } from "../../services/operation/config/Key.js"
 import { all, keys } from "../../services/operation/ConfigKey.js"
 import * as Misfit from "../../services/operation/Misfit.js"
 import * as Nesting from "../../services/operation/Nesting.js"
@@ -94,6 +94,9 @@ const at = (value: unknown, path: ReadonlyArray<string>): unknown => {
 
 const shown = (value: unknown): string => JSON.stringify(value) ?? "nothing"
 
+const entryIssue = (key: ConfigKey, { entry, path, problem }: EntryIssue): SettingIssue =>
+  new SettingIssue({ path, problem, used: entry === null ? "" : `${key.path} without ${entry}` })
+
 /**
  * Every setting: the environment's over the file's over its default, and what was refused on the way. A model and an
  * address count only for the provider that they were written for, so that no key goes to another vendor's host (state-agent.md 3.8).
@@ -114,6 +117,11 @@ export const read = (file: unknown, environment: Environment): Read => {
     }
     const written = at(file, key.path.split("."))
     if (written === undefined || written === null) return { key, value: key.fallback, from: "default" }
+    const entries = key.entries(written)
+    if (entries !== null) {
+      issues.push(...entries.issues.map((issue) => entryIssue(key, issue)))
+      return { key, value: entries.value, from: "file" }
+    }
     const decoded = key.decode(written)
     if (Either.isRight(decoded)) {
       const problem = key.doubt(written)
@@ -164,6 +172,8 @@ export const revised = (
         document.deleteIn(names)
         continue
       }
+      const [wrong] = key.entries(value)?.issues ?? []
+      if (wrong !== undefined) return yield* Either.left(new ValueRefused({ path: wrong.path, problem: wrong.problem }))
       const decoded = key.decode(value)
       if (Either.isLeft(decoded))
         return yield* Either.left(new ValueRefused({ path, problem: Misfit.innermost(decoded.left) }))
