@@ -2,6 +2,7 @@
 import type * as HttpClient from "@effect/platform/HttpClient"
 import { Deferred, Effect, type Scope } from "effect"
 import { Schema } from "effect"
+import * as CutText from "../../services/operation/CutText.js"
 import type { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
 import type { McpFailed, ServerSettings, ServerTool } from "../../services/mcp/McpServers.js"
 import * as Message from "../../services/mcp/Message.js"
@@ -59,7 +60,7 @@ export const open = (
             .map(({ annotations, description, inputSchema, name }) => ({
               server,
               name,
-              description: description.slice(0, longestDescription),
+              description: CutText.beginning(description, longestDescription),
               parameters: { properties: {}, ...inputSchema },
               readOnly: annotations?.readOnlyHint === true
             }))

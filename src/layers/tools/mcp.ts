@@ -1,5 +1,6 @@
 /** The tools of MCP servers, as `mcp__server__tool` in the toolset `mcp-server` (gateway.md 8.3). */
 import { Effect, Layer, Schema } from "effect"
+import * as CutText from "../../services/operation/CutText.js"
 import * as Turn from "../../fibers/Turn.js"
 import * as Tool from "../../services/agent/Tool.js"
 import { ToolRegistry } from "../../services/agent/Toolbox.js"
@@ -40,7 +41,7 @@ export const layer: Layer.Layer<never, never, ToolRegistry | McpServers | Approv
       Effect.gen(function* () {
         const result = yield* servers.call(tool.server.name, tool.name, args)
         const said = readable(redactor.text(Message.textOf(result)))
-        const told = said.length <= longestResult ? said : `${said.slice(0, longestResult)}\n[… cut off here]`
+        const told = said.length <= longestResult ? said : `${CutText.beginning(said, longestResult)}\n[… cut off here]`
         return result.isError === true
           ? yield* new Tool.ToolFailure({ text: told || "the tool failed and did not say why" })
           : told || "[nothing was answered]"

@@ -221,6 +221,16 @@ describe("a server that goes wrong", () => {
     60_000
   )
 
+  it.scopedLive("is cut within no character when it says too much", () =>
+    Effect.gen(function* () {
+      const tools = yield* (yield* McpServers).tools
+      expect(tools.map(({ description }) => [description.length, description.isWellFormed()])).toEqual([[1_999, true]])
+      const { text } = yield* call("mcp__bad__long")
+      expect(text).toContain("😀\n[… cut off here]")
+      expect(text.isWellFormed()).toBe(true)
+    }).pipe(Effect.provide(gateway({ bad: badServer("long") })))
+  )
+
   it.live("is gone with the gateway", () =>
     Effect.gen(function* () {
       const { text } = yield* Effect.scoped(Effect.provide(call("mcp__bad__pid"), gateway({ bad: badServer() })))

@@ -3,6 +3,7 @@ import { createInterface } from "node:readline"
 
 const say = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`)
 const tool = (name, hints = { readOnlyHint: true }) => ({ name, inputSchema: { type: "object" }, annotations: hints })
+const long = `x${"😀".repeat(600_000)}`
 process.stdout.write("Starting up...\n{not json\n[1, 2\n\u0000\u0001\n")
 if (process.argv[2] === "mute") setInterval(() => {}, 1_000)
 else if (process.argv[2] === "flood") setInterval(() => process.stdout.write("x".repeat(1 << 20)), 1)
@@ -20,7 +21,9 @@ else
       })
       say({ id: "q", method: "sampling/createMessage", params: {} })
     }
-    if (method === "tools/list") {
+    if (method === "tools/list" && process.argv[2] === "long") {
+      say({ id, result: { tools: [{ ...tool("long"), description: long }] } })
+    } else if (method === "tools/list") {
       const first = params.cursor === undefined
       say({
         id,
@@ -33,5 +36,6 @@ else
     if (params.name === "die") process.exit(3)
     if (params.name === "pid" || params.name === "change")
       say({ id, result: { content: [{ type: "text", text: `pid ${process.pid}` }] } })
+    if (params.name === "long") say({ id, result: { content: [{ type: "text", text: long }] } })
     if (params.name === "odd") say({ id, result: { content: "nonsense" } })
   })
