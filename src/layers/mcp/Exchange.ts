@@ -70,7 +70,7 @@ export class Exchange {
     if (waiting !== undefined)
       Deferred.unsafeDone(
         waiting,
-        error === undefined
+        error === undefined || error === null
           ? Effect.succeed(message.result)
           : this.failed(`refused: ${CutText.beginning(error.message, 2_000)}`)
       )
