@@ -187,6 +187,8 @@ describe("a server that goes wrong", () => {
         expect(lines).toContain("mute: was not reached within 1 s")
         expect(lines).toMatch(/flood: (wrote a line|was not reached)/)
         expect(lines).toContain("gone: could not be started")
+        expect(lines).toContain("astray: could not be started: the folder /nonexistent/place is not there")
+        expect(lines).toContain("nowhere: could not be started: the folder /etc/passwd is no folder")
         expect(lines).toContain("unset: is not started, because NO_SUCH_NAME is not set")
       }).pipe(
         Effect.provide(
@@ -195,6 +197,8 @@ describe("a server that goes wrong", () => {
             mute: { ...badServer("mute"), connect_timeout: 1 },
             flood: { ...badServer("flood"), connect_timeout: 2 },
             gone: { command: "no-such-command-anywhere" },
+            astray: { ...badServer(), cwd: "/nonexistent/place" },
+            nowhere: { ...badServer(), cwd: "/etc/passwd" },
             unset: { ...badServer(), env: { KEY: "${NO_SUCH_NAME}" } }
           })
         )
