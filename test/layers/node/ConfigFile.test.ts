@@ -245,6 +245,30 @@ describe("ConfigFile", () => {
       })
   )
 
+  it.effect("is told in time of a file with 20,000 keys of somebody else's, and of a key twice at its end", () =>
+    Effect.gen(function* () {
+      const config = Array.from({ length: 20_000 }, (_, index) => `modl_of_another_program_${index}: ${index}`).join(
+        "\n"
+      )
+      const began = performance.now()
+      expect(yield* issues({ config: `termnal: {}\n${config}` })).toHaveLength(20_001)
+      // It took 13 s.
+      expect(performance.now() - began).toBeLessThan(4_000)
+      expect((yield* issues({ config: `termnal: {}\n${config}` }))[0]).toContain("did you mean terminal?")
+      const twice = yield* Effect.flip(settings({ config: `${config}\nmodel: {name: a, name: b}` }))
+      expect(twice).toMatchObject({ line: 20_001, column: 18, detail: "Map keys must be unique" })
+    })
+  )
+
+  it.effect("says of a number without bounds, and of what is none, what it is", () =>
+    Effect.map(issues({ config: "agent: {max_turns: 1e400, gateway_timeout: .nan}" }), (found) =>
+      expect(found).toEqual([
+        "agent.max_turns: expected a whole number above 0, not a number without bounds (.inf, or too large to be kept)",
+        "agent.gateway_timeout: expected seconds, 0 to 3155760000, not what is no number (.nan)"
+      ])
+    )
+  )
+
   it.effect("names a toolset that there is not by its setting, and takes the others", () =>
     Effect.gen(function* () {
       const config =

@@ -16,8 +16,17 @@ export const named =
 /** A word inside of something else, which may be a secret at the wrong place. */
 const hidden = (_: string, value: unknown): unknown => (typeof value === "string" ? "…" : value)
 
+/** JSON says null for these. */
+const oddNumber = (actual: unknown): string | null =>
+  typeof actual !== "number" || Number.isFinite(actual)
+    ? null
+    : Number.isNaN(actual)
+      ? "what is no number (.nan)"
+      : "a number without bounds (.inf, or too large to be kept)"
+
 /** What stood there, and no word of it. */
-const shape = (actual: unknown): string => (JSON.stringify(actual, hidden) ?? "nothing").slice(0, 80)
+const shape = (actual: unknown): string =>
+  oddNumber(actual) ?? (JSON.stringify(actual, hidden) ?? "nothing").slice(0, 80)
 
 /** What stood there: a word as it was, and of what has parts only its shape. */
 const shapeOf = (actual: unknown): string =>
