@@ -400,6 +400,17 @@ describe("looking things up", () => {
   })
 })
 
+describe("jobs from a file", () => {
+  test("that is nested without end are refused in words", async () => {
+    const directory = withConfig("nested", "")
+    const file = path.join(directory, "nested.yaml")
+    writeFileSync(file, `${"- ".repeat(20_000)}x\n`)
+    const { code, stderr } = await run(["cron", "import", file, "--home", directory])
+    expect(code).toBe(1)
+    expect(stderr).toContain("nested.yaml: it is nested too deeply to be read")
+  })
+})
+
 describe("settings", () => {
   test("are shown without the secrets that somebody wrote among them", async () => {
     const directory = withConfig(

@@ -1,3 +1,4 @@
+import * as CutText from "../../services/operation/CutText.js"
 import { FileSystem } from "@effect/platform"
 import { Clock, Effect } from "effect"
 import * as path from "node:path"
@@ -9,9 +10,6 @@ export const maxBatch = 200_000
 const shownHead = 6_000
 const shownTail = 4_000
 const keptMillis = 7 * 24 * 3_600_000
-
-/** No half of a surrogate pair at either end. */
-const whole = (text: string): string => text.replace(/^[\uDC00-\uDFFF]/, "").replace(/[\uD800-\uDBFF]$/, "")
 
 /** Keeps results that are too long for a conversation in the home's cache, a week long, for the owner's eyes only. */
 export interface ResultFiles {
@@ -54,8 +52,8 @@ export const make = (home: string): Effect.Effect<ResultFiles, never, FileSystem
         text.length <= limit
           ? Effect.succeed(text)
           : Effect.map(keep(name, text), (where) => {
-              const head = whole(text.slice(0, Math.min(shownHead, limit)))
-              const tail = whole(text.slice(-Math.min(shownTail, limit)))
+              const head = CutText.beginning(text, Math.min(shownHead, limit))
+              const tail = CutText.end(text, Math.min(shownTail, limit))
               return `${head}\n\n[… this result has ${text.length} characters; here are its beginning and its end. ${where} …]\n\n${tail}`
             })
     }

@@ -1,5 +1,6 @@
 /** One helper from its first row to its report. */
 import { Cause, Clock, Deferred, Effect, Exit, Option } from "effect"
+import * as CutText from "../../services/operation/CutText.js"
 import * as Field from "../../fibers/Field.js"
 import * as Turn from "../../fibers/Turn.js"
 import { Agent, type AgentAnswer } from "../../services/agent/Agent.js"
@@ -77,7 +78,7 @@ const traceOf = (rows: ReadonlyArray<StoredMessage>): DelegateResult["trace"] =>
     .flatMap(({ message }) => (message._tag === "assistant" ? message.toolCalls : []))
     .map((call) => ({
       tool: call.name,
-      preview: call.arguments.replace(/\s+/g, " ").slice(0, longestPreview),
+      preview: CutText.beginning(call.arguments.replace(/\s+/g, " "), longestPreview),
       outcome: outcomes.get(call.id) ?? "unknown"
     }))
     .slice(-longestTrace)

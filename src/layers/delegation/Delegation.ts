@@ -1,5 +1,6 @@
 import type { FileSystem } from "@effect/platform"
 import { Clock, Deferred, Effect, Layer } from "effect"
+import * as CutText from "../../services/operation/CutText.js"
 import { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
 import * as Capabilities from "../../fibers/Capabilities.js"
 import * as CronMarker from "../../fibers/CronMarker.js"
@@ -109,7 +110,7 @@ const make = Effect.gen(function* () {
   const inline = (turn: Turn.Turn, callId: string, task: DelegateTask) =>
     Effect.acquireUseRelease(
       plan(turn, callId, task, null),
-      (made) => drain.work("delegate", task.goal.slice(0, 80))(child.run(made)),
+      (made) => drain.work("delegate", CutText.beginning(task.goal, 80))(child.run(made)),
       (made) => helpers.remove(made.helper)
     ).pipe(Effect.catchTag("Draining", (error) => refuse(error.message)))
 
@@ -148,8 +149,9 @@ const make = Effect.gen(function* () {
         )
       return yield* Effect.uninterruptible(
         Effect.gen(function* () {
-          const close = yield* Effect.catchAll(drain.open("delegate", tasks[0]?.goal.slice(0, 80) ?? ""), (error) =>
-            refuse(error.message)
+          const close = yield* Effect.catchAll(
+            drain.open("delegate", CutText.beginning(tasks[0]?.goal ?? "", 80)),
+            (error) => refuse(error.message)
           )
           const group = yield* ids.next("delegation")
           const plans = yield* Effect.forEach(tasks, (task) => plan(turn, callId, task, group))
@@ -192,7 +194,7 @@ const make = Effect.gen(function* () {
       Effect.flatMap(found(asker, delegationId), (helper) =>
         helper.steering.length >= mostSteers
           ? refuse("it has not read what was said to it before")
-          : Effect.sync(() => void helper.steering.push(text.slice(0, longestSteer)))
+          : Effect.sync(() => void helper.steering.push(CutText.beginning(text, longestSteer)))
       ),
     stop: (asker, delegationId) =>
       Effect.flatMap(found(asker, delegationId), (helper) =>

@@ -1,6 +1,7 @@
 /** The helpers at work in this process: what each is doing, and the handles by which it is spoken to and ended. */
 import { Clock, Deferred, Effect } from "effect"
 import type { Scope } from "effect"
+import * as CutText from "../../services/operation/CutText.js"
 import type { RunningDelegate } from "../../services/delegation/Delegation.js"
 import { Activity, type ActivityEvent } from "../../services/operation/Activity.js"
 
@@ -34,7 +35,7 @@ const doing = (event: ActivityEvent): string | null => {
     case "text.segment":
       return "speaking"
     case "tool.started":
-      return `${event.tool} ${event.preview}`.trim().slice(0, 120)
+      return CutText.beginning(`${event.tool} ${event.preview}`.trim(), 120)
     case "tool.settled":
       return `after ${event.tool}`
     case "delegate.started":

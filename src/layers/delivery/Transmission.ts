@@ -3,6 +3,7 @@
  * nothing can have arrived; whatever is in doubt stays in doubt.
  */
 import { Clock, Duration, Effect, Random } from "effect"
+import * as CutText from "../../services/operation/CutText.js"
 import type { Deadlines } from "../../fibers/Deadlines.js"
 import {
   type Adapter,
@@ -127,10 +128,8 @@ const persistently = <A>(
   return go(0)
 }
 
-const cut = (text: string, length: number): string => {
-  const end = (text.codePointAt(length - 1) ?? 0) > 0xffff ? length - 1 : length
-  return text.length <= length ? text : `${text.slice(0, end)}…`
-}
+const cut = (text: string, length: number): string =>
+  text.length <= length ? text : `${CutText.beginning(text, length)}…`
 
 /** Read when it is sent, and looked at once more then. */
 const filesOf = (adapter: Way, files: typeof MediaFiles.Service, row: DeliveryRow): ReadonlyArray<OutboundFile> =>

@@ -1,5 +1,6 @@
 /** A server that is a process of ours, spoken with over its stdin and stdout. */
 import { Clock, Effect, Redacted, type Scope } from "effect"
+import * as CutText from "../../services/operation/CutText.js"
 import { AmbientEnvironment, type Environment } from "../../fibers/AmbientEnvironment.js"
 import * as ChildEnvironment from "../../fibers/ChildEnvironment.js"
 import * as Turn from "../../fibers/Turn.js"
@@ -72,7 +73,7 @@ export const open = (
       Effect.map(child.over, (why) => {
         const lines = readable(child.complaint()).trim().split("\n")
         const complaint = lines.find((line) => /error/i.test(line)) ?? lines.at(-1) ?? ""
-        exchange.end(complaint === "" ? why : `${why}: ${complaint.slice(-500)}`)
+        exchange.end(complaint === "" ? why : `${why}: ${CutText.end(complaint, 500)}`)
       })
     )
     return { answersWithin: false, send: (text) => Effect.sync(() => child.write(text)) }

@@ -1,5 +1,6 @@
 /** The questions that are open with one server, and who waits for which answer. */
 import { Deferred, Effect, Either, FiberId, type Schema } from "effect"
+import * as CutText from "../../services/operation/CutText.js"
 import { McpFailed } from "../../services/mcp/McpServers.js"
 import * as Misfit from "../../services/operation/Misfit.js"
 import * as Message from "../../services/mcp/Message.js"
@@ -69,7 +70,9 @@ export class Exchange {
     if (waiting !== undefined)
       Deferred.unsafeDone(
         waiting,
-        error === undefined ? Effect.succeed(message.result) : this.failed(`refused: ${error.message.slice(0, 2_000)}`)
+        error === undefined || error === null
+          ? Effect.succeed(message.result)
+          : this.failed(`refused: ${CutText.beginning(error.message, 2_000)}`)
       )
     return []
   }

@@ -1,9 +1,9 @@
 /** The text of `config.yaml`: what it says of each setting, and how one is changed with its comments kept (contract §3). */
 import { Either } from "effect"
-import { isMap, isScalar, LineCounter, parseDocument } from "yaml"
+import { isMap, isScalar, LineCounter, parseDocument, type Scalar, visit } from "yaml"
 import type { Environment } from "../../fibers/AmbientEnvironment.js"
 import { closestPath, type Configured, decodeText, UnknownKey, ValueRefused } from "../../services/operation/Config.js"
-import type { ConfigKey } from "../../services/operation/config/Key.js"
+import type { ConfigKey, EntryIssue } from "../../services/operation/config/Key.js"
 import { all, keys } from "../../services/operation/ConfigKey.js"
 import * as Misfit from "../../services/operation/Misfit.js"
 import * as Nesting from "../../services/operation/Nesting.js"
@@ -12,12 +12,15 @@ import { SettingIssue, SettingsUnusable } from "../../services/operation/Setting
 const known = new Map(all.map((key) => [key.path, key]))
 
 /** The settings and the sections that they stand in. */
-const places = [
-  ...new Set(all.flatMap(({ path }) => path.split(".").map((_, index, names) => names.slice(0, index + 1).join("."))))
-]
+const places = new Set(
+  all.flatMap(({ path }) => path.split(".").map((_, index, names) => names.slice(0, index + 1).join(".")))
+)
 
-const unknown = (path: string): SettingIssue => {
-  const closest = closestPath(path, places)
+/** To look for the nearest name takes a while: a file with more unknown keys than these has no mistyped ones. */
+const mostLookedFor = 100
+
+const unknown = (path: string, isLookedFor: boolean): SettingIssue => {
+  const closest = isLookedFor ? closestPath(path, [...places]) : null
   return new SettingIssue({
     path,
     problem: `no such setting${closest === null ? "" : `; did you mean ${closest}?`}`,
@@ -30,14 +33,14 @@ export const noSuchKey = (path: string): UnknownKey =>
   new UnknownKey({ path, closest: closestPath(path, [...known.keys()]) })
 
 /** What stands where no key is: a leaf that none has, or a value where a section is. Below a key it is the key's own. */
-const misplaced = (node: unknown, prefix = ""): ReadonlyArray<SettingIssue> => {
+const misplaced = (node: unknown, prefix = "", count = { unknown: 0 }): ReadonlyArray<SettingIssue> => {
   if (node === undefined || node === null) return []
   if (typeof node !== "object" || Array.isArray(node))
     return [new SettingIssue({ path: prefix, problem: "expected a section of settings", used: "their defaults" })]
   return Object.entries(node).flatMap(([name, value]) => {
     const path = prefix === "" ? name : `${prefix}.${name}`
     if (known.has(path)) return []
-    return places.includes(path) ? misplaced(value, path) : [unknown(path)]
+    return places.has(path) ? misplaced(value, path, count) : [unknown(path, count.unknown++ < mostLookedFor)]
   })
 }
 
@@ -56,6 +59,26 @@ export interface Parsed {
 /** A line that opens level after level: the parser's time grows with the square of them. */
 const chained = new RegExp(`(?:[?-][ \\t]+){${Nesting.deepest + 1}}`)
 
+/** A key that its map holds already. The parser compares each with all before it: 20,000 keys take it seven seconds. */
+const keptTwice = (document: ReturnType<typeof parseDocument>): Scalar | null => {
+  let twice: Scalar | null = null
+  visit(document, {
+    Map: (_, { items }) => {
+      const seen = new Set<unknown>()
+      for (const { key } of items) {
+        if (!isScalar(key)) continue
+        if (seen.has(key.value)) {
+          twice = key
+          return visit.BREAK
+        }
+        seen.add(key.value)
+      }
+      return undefined
+    }
+  })
+  return twice
+}
+
 /** The file, or where it is no YAML of settings. */
 export const parse = (file: string, text: string): Either.Either<Parsed, SettingsUnusable> => {
   const lines = new LineCounter()
@@ -67,11 +90,18 @@ export const parse = (file: string, text: string): Either.Either<Parsed, Setting
   if (chained.test(text)) return unusable(tooDeep, null)
   // What is nested deeply enough ends the parser itself, and an alias without end what reads its result.
   try {
-    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: "error" })
+    const document = parseDocument(text, {
+      lineCounter: lines,
+      prettyErrors: false,
+      logLevel: "error",
+      uniqueKeys: false
+    })
     const [error] = document.errors
     if (error?.code === "MULTIPLE_DOCS")
       return unusable("only one document of settings is read: a line `---` begins another", error.pos[0])
     if (error !== undefined) return unusable(error.message, error.pos[0])
+    const twice = keptTwice(document)
+    if (twice !== null) return unusable("Map keys must be unique", twice.range?.[0] ?? null)
     const { contents } = document
     if (contents !== null && !isMap(contents) && !(isScalar(contents) && contents.value === null))
       return unusable("expected `key: value` lines", 0)
@@ -94,6 +124,9 @@ const at = (value: unknown, path: ReadonlyArray<string>): unknown => {
 
 const shown = (value: unknown): string => JSON.stringify(value) ?? "nothing"
 
+const entryIssue = (key: ConfigKey, { entry, path, problem }: EntryIssue): SettingIssue =>
+  new SettingIssue({ path, problem, used: entry === null ? "" : `${key.path} without ${entry}` })
+
 /**
  * Every setting: the environment's over the file's over its default, and what was refused on the way. A model and an
  * address count only for the provider that they were written for, so that no key goes to another vendor's host (state-agent.md 3.8).
@@ -114,6 +147,11 @@ export const read = (file: unknown, environment: Environment): Read => {
     }
     const written = at(file, key.path.split("."))
     if (written === undefined || written === null) return { key, value: key.fallback, from: "default" }
+    const entries = key.entries(written)
+    if (entries !== null) {
+      issues.push(...entries.issues.map((issue) => entryIssue(key, issue)))
+      return { key, value: entries.value, from: "file" }
+    }
     const decoded = key.decode(written)
     if (Either.isRight(decoded)) {
       const problem = key.doubt(written)
@@ -164,6 +202,8 @@ export const revised = (
         document.deleteIn(names)
         continue
       }
+      const [wrong] = key.entries(value)?.issues ?? []
+      if (wrong !== undefined) return yield* Either.left(new ValueRefused({ path: wrong.path, problem: wrong.problem }))
       const decoded = key.decode(value)
       if (Either.isLeft(decoded))
         return yield* Either.left(new ValueRefused({ path, problem: Misfit.innermost(decoded.left) }))

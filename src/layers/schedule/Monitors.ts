@@ -1,5 +1,6 @@
 import { Clock, Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
+import * as CutText from "../../services/operation/CutText.js"
 import { Redactor } from "../../services/delivery/Redactor.js"
 import { Settings } from "../../services/operation/Settings.js"
 import type { Monitor } from "../../services/schedule/Job.js"
@@ -16,7 +17,7 @@ const mostDifference = 4_000
 const mostShown = 8_000
 
 const shortened = (text: string, longest: number): string =>
-  text.length <= longest ? text : `${text.slice(0, longest)}\n[… ${text.length - longest} more characters]`
+  text.length <= longest ? text : `${CutText.beginning(text, longest)}\n[… ${text.length - longest} more characters]`
 
 /** What the agent is told: at the first look all there is, later what changed and what is there now. */
 const told = (monitor: Monitor, previous: MonitorState | null, output: string): string => {
@@ -60,7 +61,7 @@ const make = Effect.gen(function* () {
       const { hash, text } = yield* Effect.mapError(seen(monitor, workdir), failed)
       const previous = last !== null && isOf(last, monitor) ? last : null
       if (previous?.hash === hash) return { _tag: "NoChange" } as const
-      const output = text.slice(0, mostKept)
+      const output = CutText.beginning(text, mostKept)
       const state = { of: monitor, hash, output, changedAt: yield* Clock.currentTimeMillis }
       return { _tag: "Changed", block: told(monitor, previous, output), state } as const
     }),

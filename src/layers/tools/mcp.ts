@@ -1,5 +1,6 @@
 /** The tools of MCP servers, as `mcp__server__tool` in the toolset `mcp-server` (gateway.md 8.3). */
 import { Effect, Layer, Schema } from "effect"
+import * as CutText from "../../services/operation/CutText.js"
 import * as Turn from "../../fibers/Turn.js"
 import * as Tool from "../../services/agent/Tool.js"
 import { ToolRegistry } from "../../services/agent/Toolbox.js"
@@ -8,6 +9,7 @@ import { allow, ask } from "../../services/approval/CommandJudge.js"
 import { Redactor } from "../../services/delivery/Redactor.js"
 import { McpServers, type ServerTool } from "../../services/mcp/McpServers.js"
 import * as Message from "../../services/mcp/Message.js"
+import { shortened } from "../../services/operation/Shortened.js"
 import { readable } from "../../services/shell/Output.js"
 import * as Gate from "./Gate.js"
 
@@ -24,10 +26,28 @@ const verdictOf = ({ name, readOnly, server }: ServerTool) =>
     ? allow
     : ask("mcp", `may change something through the MCP server ${server.name}, with its tool ${name}`)
 
+interface Distinct {
+  readonly offered: ReadonlyMap<string, ServerTool>
+  /** Whose name is taken, and by which. */
+  readonly clashes: ReadonlyArray<readonly [name: string, tool: ServerTool, first: ServerTool]>
+}
+
 /** The first of a name only: two tools that a model could not tell apart are one. */
-const distinct = (tools: ReadonlyArray<ServerTool>): ReadonlyArray<readonly [string, ServerTool]> => [
-  ...new Map(tools.toReversed().map((tool) => [Message.toolName(tool.server.name, tool.name), tool] as const))
-]
+const distinct = (tools: ReadonlyArray<ServerTool>): Distinct => {
+  const offered = new Map<string, ServerTool>()
+  const clashes: Array<Distinct["clashes"][number]> = []
+  for (const tool of tools) {
+    const name = Message.toolName(tool.server.name, tool.name)
+    const first = offered.get(name)
+    if (first === undefined) offered.set(name, tool)
+    else clashes.push([name, tool, first])
+  }
+  return { offered, clashes }
+}
+
+/** Which tool, for the log. */
+const whose = ({ name, server }: ServerTool): string =>
+  `the tool ${JSON.stringify(shortened(name))} of the MCP server "${server.name}"`
 
 export const layer: Layer.Layer<never, never, ToolRegistry | McpServers | Approvals | Redactor> = Layer.effectDiscard(
   Effect.gen(function* () {
@@ -40,7 +60,7 @@ export const layer: Layer.Layer<never, never, ToolRegistry | McpServers | Approv
       Effect.gen(function* () {
         const result = yield* servers.call(tool.server.name, tool.name, args)
         const said = readable(redactor.text(Message.textOf(result)))
-        const told = said.length <= longestResult ? said : `${said.slice(0, longestResult)}\n[… cut off here]`
+        const told = said.length <= longestResult ? said : `${CutText.beginning(said, longestResult)}\n[… cut off here]`
         return result.isError === true
           ? yield* new Tool.ToolFailure({ text: told || "the tool failed and did not say why" })
           : told || "[nothing was answered]"
@@ -68,8 +88,24 @@ export const layer: Layer.Layer<never, never, ToolRegistry | McpServers | Approv
         })
     })
 
+    /** Tools are asked for in each turn, and a clash is told once. */
+    const told = new Set<string>()
+    const tellOf = ([name, tool, first]: Distinct["clashes"][number]) =>
+      Effect.suspend(() => {
+        const which = whose(tool)
+        if (told.has(which)) return Effect.void
+        told.add(which)
+        return Effect.logWarning(`${which} is left out: as ${name} a model could not tell it from ${whose(first)}`)
+      })
+
     yield* registry.follow(
-      Effect.map(servers.tools, (tools) => distinct(tools).map(([name, tool]) => offered(name, tool)))
+      Effect.flatMap(servers.tools, (tools) => {
+        const found = distinct(tools)
+        return Effect.as(
+          Effect.forEach(found.clashes, tellOf, { discard: true }),
+          [...found.offered].map(([name, tool]) => offered(name, tool))
+        )
+      })
     )
   })
 )

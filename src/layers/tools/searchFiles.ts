@@ -1,6 +1,7 @@
 import { FileSystem } from "@effect/platform"
 import { Clock, Effect, Layer, Schema } from "effect"
 import * as path from "node:path"
+import * as CutText from "../../services/operation/CutText.js"
 import { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
 import * as ChildEnvironment from "../../fibers/ChildEnvironment.js"
 import * as Glob from "../../services/agent/Glob.js"
@@ -121,7 +122,7 @@ const shownLines = (matches: ReadonlyArray<Match>): { readonly text: string; rea
   let count = 0
   for (const { file, line, text } of matches) {
     const isNew = matches[count - 1]?.file !== file
-    const cut = text.length > lineCharacters ? `${text.slice(0, lineCharacters)}…` : text
+    const cut = text.length > lineCharacters ? `${CutText.beginning(text, lineCharacters)}…` : text
     const entry = `${isNew ? `${count === 0 ? "" : "\n"}${file}\n` : ""}${line}|${cut}`
     if (used + entry.length > pageCharacters) break
     used += entry.length + 1

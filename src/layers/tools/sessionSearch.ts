@@ -1,5 +1,6 @@
 /** `session_search` (state-agent.md 4.5): what was said in earlier conversations, found without a model. */
 import { Effect, Layer, Schema } from "effect"
+import * as CutText from "../../services/operation/CutText.js"
 import { AmbientEnvironment } from "../../fibers/AmbientEnvironment.js"
 import * as Capabilities from "../../fibers/Capabilities.js"
 import * as Field from "../../fibers/Field.js"
@@ -49,7 +50,7 @@ const description =
 const day = (millis: number): string => new Date(millis).toISOString().slice(0, 16).replace("T", " ")
 
 const cut = (text: string, most: number): string =>
-  text.length <= most ? text : `${text.slice(0, most).replace(/[\uD800-\uDBFF]$/, "")}… (${text.length} characters)`
+  text.length <= most ? text : `${CutText.beginning(text, most)}… (${text.length} characters)`
 
 const speaker: { readonly [role in StoredMessage["message"]["_tag"]]: string } = {
   user: "person",

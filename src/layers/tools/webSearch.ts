@@ -3,6 +3,7 @@ import * as HttpBody from "@effect/platform/HttpBody"
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
 import { Effect, Layer, Redacted, Schema, Stream } from "effect"
+import * as CutText from "../../services/operation/CutText.js"
 import * as Tool from "../../services/agent/Tool.js"
 import { ToolRegistry } from "../../services/agent/Toolbox.js"
 import { Redactor } from "../../services/delivery/Redactor.js"
@@ -106,7 +107,7 @@ export const layer: Layer.Layer<never, never, ToolRegistry | Settings | Redactor
               const found = yield* search(query, limit ?? usualResults)
               const lines = found.map(({ content, description, title, url }, index) => {
                 const words = (description || content).replace(/<[^>]{0,100}>/g, "").replace(/\s+/g, " ")
-                return `${index + 1}. ${title.slice(0, 300)}\n   ${url}\n   ${words.slice(0, longestSnippet)}`
+                return `${index + 1}. ${CutText.beginning(title, 300)}\n   ${url}\n   ${CutText.beginning(words, longestSnippet)}`
               })
               return lines.length === 0
                 ? "Nothing was found."

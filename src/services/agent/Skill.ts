@@ -1,5 +1,6 @@
 /** A skill: a folder with a `SKILL.md`, which says in its head what it is for and in its body how it is done (state-agent.md 4.2). Pure. */
 import { Either, Schema } from "effect"
+import * as CutText from "../operation/CutText.js"
 import * as PromptScan from "../schedule/PromptScan.js"
 
 const names = Schema.optional(Schema.NullOr(Schema.Array(Schema.String)))
@@ -79,7 +80,7 @@ export const isOffered = ({ fallbackFor, requires }: SkillSummary, toolsets: Rea
   requires.every((toolset) => toolsets.has(toolset)) && !fallbackFor.some((toolset) => toolsets.has(toolset))
 
 const cut = (text: string): string =>
-  text.length <= shownDescription ? text : `${text.slice(0, shownDescription - 1).replace(/[\uD800-\uDBFF]$/, "")}…`
+  text.length <= shownDescription ? text : `${CutText.beginning(text, shownDescription - 1)}…`
 
 /** Names and descriptions in at most about `characters`: what is left out is counted. Empty without skills. */
 export const index = (skills: ReadonlyArray<SkillSummary>, characters: number): string => {

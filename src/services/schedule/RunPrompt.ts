@@ -1,4 +1,5 @@
 /** What a scheduled run is told, from the inside out (cron-delivery.md 3.4). Pure. */
+import * as CutText from "../operation/CutText.js"
 import * as Markup from "../delivery/Markup.js"
 import * as PromptScan from "./PromptScan.js"
 
@@ -39,7 +40,7 @@ const fenced = (text: string): string => {
 const cut = (text: string): string =>
   text.length <= longestChained
     ? text
-    : `${text.slice(0, longestChained)}\n[… ${text.length - longestChained} characters left out]`
+    : `${CutText.beginning(text, longestChained)}\n[… ${text.length - longestChained} characters left out]`
 
 const section = (heading: string, body: string): string => `## ${heading}\n${body}`
 

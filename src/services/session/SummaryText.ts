@@ -1,4 +1,5 @@
 /** What a summary is asked for with, what it is made from, and how the model reads it later (state-agent.md 3.12). Pure. */
+import * as CutText from "../operation/CutText.js"
 import type { CompactionPlan } from "./CompactionPlan.js"
 import type { StoredMessage } from "./Transcript.js"
 
@@ -19,7 +20,9 @@ const leastCharacters = 120
 const mostCharacters = 6_000
 
 const cut = (text: string, most: number): string =>
-  text.length <= most ? text : `${text.slice(0, Math.ceil(most * 0.7))} […] ${text.slice(-Math.floor(most * 0.3))}`
+  text.length <= most
+    ? text
+    : `${CutText.beginning(text, Math.ceil(most * 0.7))} […] ${CutText.end(text, Math.floor(most * 0.3))}`
 
 const line = (row: StoredMessage, most: number): string => {
   const { message } = row

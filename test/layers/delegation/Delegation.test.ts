@@ -296,7 +296,7 @@ describe("a helper in the background", () => {
       const id = helper?.delegationId ?? ""
       yield* say(go({ action: "stop", subagent_id: id }), 2)
       yield* heard("is at work here")
-      yield* say(go({ action: "steer", subagent_id: id, message: "look at B instead" }))
+      yield* say(go({ action: "steer", subagent_id: id, message: `look at B instead: ${"😀".repeat(4_500)}` }))
       yield* heard("It reads that after its next tool call")
       yield* Deferred.succeed(released, undefined)
       yield* Effect.repeat(
@@ -308,6 +308,8 @@ describe("a helper in the background", () => {
           until: (text) => text.includes("look at B instead")
         }
       ).pipe(Effect.timeout("5 seconds"))
+      expect(read).toContain("😀")
+      expect(read).not.toContain("\\ud83d")
       yield* say(go({ action: "list" }))
       yield* heard('"goal":"long"')
       yield* say(`/agents stop ${id}`)

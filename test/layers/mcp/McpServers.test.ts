@@ -2,7 +2,7 @@
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Fiber, TestClock } from "effect"
+import { Effect, Fiber, Layer, Logger, LogLevel, TestClock } from "effect"
 import { spawn } from "node:child_process"
 import { mkdtempSync, realpathSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
@@ -187,6 +187,8 @@ describe("a server that goes wrong", () => {
         expect(lines).toContain("mute: was not reached within 1 s")
         expect(lines).toMatch(/flood: (wrote a line|was not reached)/)
         expect(lines).toContain("gone: could not be started")
+        expect(lines).toContain("astray: could not be started: the folder /nonexistent/place is not there")
+        expect(lines).toContain("nowhere: could not be started: the folder /etc/passwd is no folder")
         expect(lines).toContain("unset: is not started, because NO_SUCH_NAME is not set")
       }).pipe(
         Effect.provide(
@@ -195,6 +197,8 @@ describe("a server that goes wrong", () => {
             mute: { ...badServer("mute"), connect_timeout: 1 },
             flood: { ...badServer("flood"), connect_timeout: 2 },
             gone: { command: "no-such-command-anywhere" },
+            astray: { ...badServer(), cwd: "/nonexistent/place" },
+            nowhere: { ...badServer(), cwd: "/etc/passwd" },
             unset: { ...badServer(), env: { KEY: "${NO_SUCH_NAME}" } }
           })
         )
@@ -219,6 +223,61 @@ describe("a server that goes wrong", () => {
         expect((yield* call("mcp__trusted__change", {}, cron)).disposition).toBe("ok")
       }).pipe(Effect.provide(gateway({ bad: badServer(), trusted: { ...badServer(), trusted_tools: ["change"] } }))),
     60_000
+  )
+
+  it.scopedLive("is used without its odd tools, each of which is told once", () => {
+    const logged: Array<string> = []
+    const logger = Logger.make<unknown, void>(({ logLevel, message }) => {
+      if (logLevel === LogLevel.Warning) logged.push(Array.isArray(message) ? message.join(" ") : String(message))
+    })
+    return Effect.gen(function* () {
+      yield* offered
+      expect((yield* offered).filter((name) => name.startsWith("mcp__bad__"))).toEqual([
+        "mcp__bad__a_b",
+        "mcp__bad__good",
+        "mcp__bad__hinted",
+        "mcp__bad__null"
+      ])
+      const left = (tool: string, why: string) => `the MCP server "bad" offers a tool ${tool}, left out: ${why}`
+      const over = Array.from({ length: 20 }, (_, index) => `"t${128 + index}"`).join(", ")
+      expect(logged.toSorted()).toEqual(
+        [
+          left('"numbered"', "description: expected a text"),
+          left(`"${"n".repeat(79)}…"`, "name: expected a text of 1 to 200 characters"),
+          left('""', "name: expected a text of 1 to 200 characters"),
+          left("without a name", "name: is missing"),
+          left("without a name", "expected a tool with name, description and inputSchema"),
+          left('"no-schema"', "inputSchema: is missing"),
+          left('"listed"', 'inputSchema: expected a JSON Schema of type "object"'),
+          left('"wide"', "its inputSchema has 32055 characters, more than 32000"),
+          `the MCP server "many" offers more than 128 tools; left out are ${over} and 52 more`,
+          'the MCP server "many" lists its tools on more pages than are read (at most 20, or 128 tools)',
+          'the tool "a_b" of the MCP server "bad" is left out: as mcp__bad__a_b a model could not tell it from the tool "a b" of the MCP server "bad"'
+        ].toSorted()
+      )
+      expect((yield* offered).filter((name) => name.startsWith("mcp__many__")).length).toBe(128)
+      expect(yield* call("mcp__odd__pieces")).toEqual({
+        disposition: "ok",
+        text: "seen\n[a piece of type video that is not understood]\n[a piece of no type that is not understood]\n[a piece of type text that is not understood]"
+      })
+      expect(yield* call("mcp__odd__empty")).toEqual({ disposition: "ok", text: '{"answer":42}' })
+    }).pipe(
+      Effect.provide(
+        gateway({ bad: badServer("strange"), many: badServer("many"), odd: badServer("answers") }).pipe(
+          Layer.provideMerge(Logger.add(logger))
+        )
+      )
+    )
+  })
+
+  it.scopedLive("is cut within no character when it says too much", () =>
+    Effect.gen(function* () {
+      const tools = yield* (yield* McpServers).tools
+      expect(tools.map(({ description }) => [description.length, description.isWellFormed()])).toEqual([[1_999, true]])
+      const { text } = yield* call("mcp__bad__long")
+      expect(text).toContain("😀\n[… cut off here]")
+      expect(text.isWellFormed()).toBe(true)
+    }).pipe(Effect.provide(gateway({ bad: badServer("long") })))
   )
 
   it.live("is gone with the gateway", () =>

@@ -174,11 +174,99 @@ describe("ConfigFile", () => {
       for (const taken of ["status", "Reset", "set_home"]) {
         const [issue = ""] = yield* issues(own(taken))
         expect(issue).toContain("quick_commands")
-        expect(issue).toContain("commands under names that no command of ours has")
+        expect(issue).toContain("expected a name that no command of ours has")
         expect((yield* settings(own(taken))).quickCommands.size).toBe(0)
       }
       expect(yield* issues({ config: 'mcp_servers: {"my files": {command: npx}}' })).toHaveLength(1)
     })
+  )
+
+  it.effect(
+    "leaves out the one entry of a group that does not fit, tells it at its own place, and takes the others",
+    () =>
+      Effect.gen(function* () {
+        const config = [
+          "mcp_servers:",
+          "  files: {command: npx, args: [-y, 7]}",
+          "  github: {command: 5, timeout: soon}",
+          "  gitlab: {command: npx, trused_tools: [a]}",
+          "  both: {command: npx, url: 'https://mcp.example'}",
+          "  none: {comand: npx}",
+          "  listed: [npx]",
+          "  leaky: {command: npx, env: TOKEN=plainword, args: plainword}",
+          "  my files: {command: npx}",
+          "quick_commands:",
+          "  disk: {type: exec, command: df -h}",
+          "  load: {type: exec, comand: uptime}",
+          "  mail: {type: exce, command: x}",
+          "  text: ls",
+          "  status: {type: alias, target: hello}",
+          "channel_overrides:",
+          "  telegram:1: {quiet: true}",
+          "  telegram:2: {quiet: maybe}",
+          "  telegram:3: {modl: fast, quiet: true}",
+          "  telegram:4: fast"
+        ].join("\n")
+        const { channelOverrides, mcpServers, quickCommands } = yield* settings({ config })
+        expect(mcpServers.map(({ name }) => name)).toEqual(["files", "gitlab"])
+        expect([...quickCommands.keys()]).toEqual(["disk"])
+        expect([...channelOverrides.keys()]).toEqual(["telegram:1", "telegram:3"])
+        const told = yield* withHome({ config }, () =>
+          Effect.map(Config, ({ issues }) => issues.map(({ text }) => text))
+        )
+        expect(told).toEqual([
+          "mcp_servers.github.command: expected a program's name or path, not 5; using mcp_servers without github",
+          'mcp_servers.github.timeout: expected seconds, 1 to 400, not "…"; using mcp_servers without github',
+          "mcp_servers.gitlab.trused_tools: no such setting; did you mean mcp_servers.gitlab.trusted_tools?; it is left out",
+          "mcp_servers.both: expected a command or a url, not both; using mcp_servers without both",
+          "mcp_servers.none.comand: no such setting; did you mean mcp_servers.none.command?; it is left out",
+          "mcp_servers.none: expected a command or a url; using mcp_servers without none",
+          'mcp_servers.listed: expected {command, args, …} or {url, headers, …}, not ["…"]; using mcp_servers without listed',
+          'mcp_servers.leaky.args: expected a list of texts, not "…"; using mcp_servers without leaky',
+          'mcp_servers.leaky.env: expected names with a text or a number each, not "…"; using mcp_servers without leaky',
+          "mcp_servers.my files: expected a name of letters, digits, _ and -, at most 40; using mcp_servers without my files",
+          'channel_overrides.telegram:2.quiet: expected true or false, not "…"; using channel_overrides without telegram:2',
+          "channel_overrides.telegram:3.modl: no such setting; did you mean channel_overrides.telegram:3.model?; it is left out",
+          'channel_overrides.telegram:4: expected {model, prompt, quiet}, not "…"; using channel_overrides without telegram:4',
+          "quick_commands.load.comand: no such setting; did you mean quick_commands.load.command?; it is left out",
+          "quick_commands.load.command: is missing; using quick_commands without load",
+          'quick_commands.mail: expected {type: alias, target} or {type: exec, command}, not {"type":"…","command":"…"}; using quick_commands without mail',
+          'quick_commands.text: expected {type: alias, target} or {type: exec, command}, not "…"; using quick_commands without text',
+          "quick_commands.status: expected a name that no command of ours has: a letter, then letters, digits, _ and -; using quick_commands without status"
+        ])
+        const refused = yield* withHome({ config: "" }, () =>
+          Effect.flatMap(Config, (home) =>
+            Effect.flip(home.set("mcp_servers", "{a: {command: npx}, b: {comand: npx}}"))
+          )
+        )
+        expect(refused.message).toBe(
+          "mcp_servers.b.comand: no such setting; did you mean mcp_servers.b.command?; nothing was changed"
+        )
+      })
+  )
+
+  it.effect("is told in time of a file with 20,000 keys of somebody else's, and of a key twice at its end", () =>
+    Effect.gen(function* () {
+      const config = Array.from({ length: 20_000 }, (_, index) => `modl_of_another_program_${index}: ${index}`).join(
+        "\n"
+      )
+      const began = performance.now()
+      expect(yield* issues({ config: `termnal: {}\n${config}` })).toHaveLength(20_001)
+      // It took 13 s.
+      expect(performance.now() - began).toBeLessThan(4_000)
+      expect((yield* issues({ config: `termnal: {}\n${config}` }))[0]).toContain("did you mean terminal?")
+      const twice = yield* Effect.flip(settings({ config: `${config}\nmodel: {name: a, name: b}` }))
+      expect(twice).toMatchObject({ line: 20_001, column: 18, detail: "Map keys must be unique" })
+    })
+  )
+
+  it.effect("says of a number without bounds, and of what is none, what it is", () =>
+    Effect.map(issues({ config: "agent: {max_turns: 1e400, gateway_timeout: .nan}" }), (found) =>
+      expect(found).toEqual([
+        "agent.max_turns: expected a whole number above 0, not a number without bounds (.inf, or too large to be kept)",
+        "agent.gateway_timeout: expected seconds, 0 to 3155760000, not what is no number (.nan)"
+      ])
+    )
   )
 
   it.effect("names a toolset that there is not by its setting, and takes the others", () =>

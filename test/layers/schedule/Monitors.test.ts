@@ -73,6 +73,10 @@ layer(monitors(true), { excludeTestServices: true })("a monitor", (it) => {
       if (changed._tag === "NoChange") return expect(changed).toBe("a change")
       expect(changed.block).toContain("-two\n+three")
       expect(changed.state.hash).not.toBe(first.state.hash)
+      answer = { status: 200, body: `x${"😀".repeat(40_000)}`, location: "" }
+      const long = yield* look(page, null)
+      if (long._tag === "NoChange") return expect(long).toBe("a first look")
+      expect([long.block.isWellFormed(), long.state.output.isWellFormed()]).toEqual([true, true])
     })
   )
 

@@ -390,6 +390,12 @@ describe("search_files", () => {
       expect((yield* use("search_files", { pattern: "absent", path: place })).text).toContain(
         "no line matches in 5 files"
       )
+      const long = path.join(person, "long")
+      mkdirSync(long)
+      writeFileSync(path.join(long, "line.txt"), `x${"😀".repeat(400)}`)
+      const { text } = yield* use("search_files", { pattern: "x", path: long })
+      expect(text).toContain("😀…")
+      expect(text.isWellFormed()).toBe(true)
     }).pipe(Effect.provide(layer))
   )
 

@@ -199,6 +199,10 @@ describe("web_search", () => {
         expect(text).toContain("1. Tea\n   https://tea.example/\n   all about tea\n2. Pots")
         expect(text).toContain("Data from outside")
         expect(asked.at(-1)).toContain("/search?q=tea+%26+pots&format=json")
+        const words = `x${"😀".repeat(600)}`
+        const long = [{ title: words, url: "https://long.example/", content: words }]
+        served = { "/search": { type: "application/json", body: JSON.stringify({ query: "q", results: long }) } }
+        expect((yield* call("web_search", { query: "x" })).text.isWellFormed()).toBe(true)
         served = { "/search": { type: "text/html", body: "<html>" } }
         expect((yield* call("web_search", { query: "x" })).text).toContain("not understood")
         served = {}

@@ -1,5 +1,6 @@
 /** The offline assistant's words: what it is, and what tools answered (contract §7). Pure. */
 import { Option, Schema } from "effect"
+import * as CutText from "../../../services/operation/CutText.js"
 import * as JobPhrase from "./JobPhrase.js"
 import { forPeople } from "../../../services/approval/Approval.js"
 import * as Markup from "../../../services/delivery/Markup.js"
@@ -108,7 +109,7 @@ const longest = 8_000
 const clipped = (text: string): string =>
   text.length <= longest
     ? text
-    : `${text.slice(0, longest / 2)}\n… ${text.length - longest} characters left out …\n${text.slice(-longest / 2)}`
+    : `${CutText.beginning(text, longest / 2)}\n… ${text.length - longest} characters left out …\n${CutText.end(text, longest / 2)}`
 
 /** A fence longer than any inside, so that output cannot close it. */
 const block = (text: string): string => {

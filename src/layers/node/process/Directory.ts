@@ -12,6 +12,19 @@ export const isUsable = (directory: string): boolean => {
   }
 }
 
+const whatIs = (directory: string): string => {
+  try {
+    const found = statSync(directory, { throwIfNoEntry: false })
+    return found === undefined ? "is not there" : found.isDirectory() ? "cannot be entered" : "is no folder"
+  } catch {
+    return "cannot be entered"
+  }
+}
+
+/** Why no process can be started in it, in words; null where one can. */
+export const problemOf = (directory: string): string | null =>
+  isUsable(directory) ? null : `the folder ${directory} ${whatIs(directory)}`
+
 /** The directory or its nearest ancestor that can be entered, at last the place for temporary files (gateway.md 1.5). */
 export const usable = (asked: string): { readonly directory: string; readonly note: string | null } => {
   for (let directory = asked; ; directory = path.dirname(directory)) {

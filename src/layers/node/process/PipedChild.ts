@@ -3,6 +3,7 @@ import { Deferred, Effect, FiberId } from "effect"
 import { spawn } from "node:child_process"
 import type { Environment } from "../../../fibers/AmbientEnvironment.js"
 import { HeadTail } from "../../../services/shell/Output.js"
+import * as Directory from "./Directory.js"
 
 /** Bytes of one line; a process that says more without an end is not understood. */
 const longestLine = 8 * 1024 * 1024
@@ -30,6 +31,9 @@ export interface Options {
 /** Starts it as the leader of a group of its own; whoever starts it ends it. Fails with the reason. */
 export const start = (options: Options): Effect.Effect<PipedChild, string> =>
   Effect.async((resume) => {
+    // The system's own word would name the command for it, and for a file in its place there is no word at all.
+    const astray = Directory.problemOf(options.directory)
+    if (astray !== null) return resume(Effect.fail(astray))
     const over = Deferred.unsafeMake<string>(FiberId.none)
     const end = (why: string): void => Deferred.unsafeDone(over, Effect.succeed(why))
     const child = spawn(options.command, [...options.args], {

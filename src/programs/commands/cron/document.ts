@@ -60,7 +60,11 @@ const parsed = (file: string, text: string) =>
         if (error !== undefined) throw new Error(error.message.split("\n")[0]?.replace(/:$/, ""))
         return document?.toJS()
       },
-      catch: (error) => failed(`${file}: ${error instanceof Error ? error.message : String(error)}`)
+      // The parser calls itself for each level, and its stack ends.
+      catch: (error) =>
+        failed(
+          `${file}: ${error instanceof RangeError ? "it is nested too deeply to be read" : error instanceof Error ? error.message : String(error)}`
+        )
     })
     if (typeof value !== "object" || value === null || !("jobs" in value) || !Array.isArray(value.jobs))
       return yield* failed(

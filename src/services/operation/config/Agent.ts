@@ -1,6 +1,18 @@
 /** Settings of the agent: its loop, memory, skills, helpers, hands. */
-import { key } from "./Key.js"
-import { ChildTimeout, Count, McpServers, Names, Retries, Seconds, Switch, Text, unknownToolset } from "./Value.js"
+import { group, key } from "./Key.js"
+import {
+  ChildTimeout,
+  Count,
+  isServerName,
+  McpServer,
+  mcpServerKeys,
+  Names,
+  Retries,
+  Seconds,
+  Switch,
+  Text,
+  unknownToolset
+} from "./Value.js"
 
 export const agent = {
   maxTurns: key({
@@ -172,10 +184,13 @@ export const agent = {
     doc: "does each helper that works in a git repository get a worktree and a branch of its own?",
     example: "true"
   }),
-  mcpServers: key({
+  mcpServers: group({
     path: "mcp_servers",
-    schema: McpServers,
-    fallback: {},
+    names: { fits: isServerName, expected: "a name of letters, digits, _ and -, at most 40" },
+    entry: McpServer,
+    inner: mcpServerKeys,
+    expected:
+      "servers by name (letters, digits, _ and -), each with a command or a url, such as {files: {command: npx, args: [-y, a-server]}}",
     doc: 'MCP servers by name: {command, args?, env?, cwd?} or {url, headers?}, and timeout?, connect_timeout? in seconds, enabled?, trusted_tools? that run unasked (["*"]: all); ${NAME} in env, args and headers is taken from .env',
     example: '{files: {command: npx, args: [-y, "@modelcontextprotocol/server-filesystem", /home/me/notes]}}'
   }),

@@ -1,8 +1,20 @@
 /** Settings of conversations and what people are told. */
 import { Schema } from "effect"
 import { BusyMode } from "../Settings.js"
-import { key } from "./Key.js"
-import { Count, Days, Ids, Overrides, QuickCommands, Quiet, Switch, Text, expecting, oneOf } from "./Value.js"
+import { group, key } from "./Key.js"
+import {
+  Count,
+  Days,
+  Ids,
+  isFreeCommand,
+  Override,
+  QuickCommand,
+  Quiet,
+  Switch,
+  Text,
+  expecting,
+  oneOf
+} from "./Value.js"
 
 export const conversations = {
   restartNotices: key({
@@ -12,16 +24,23 @@ export const conversations = {
     doc: "tell home channels and chats with running work of a restart",
     example: "true"
   }),
-  channelOverrides: key({
+  channelOverrides: group({
     path: "channel_overrides",
-    schema: Overrides,
-    fallback: {},
+    names: { fits: () => true, expected: "platform:chat or platform:chat:thread" },
+    entry: Override,
+    inner: Object.keys(Override.fields),
+    expected: 'chats with what differs there, such as {"telegram:-1001": {model: fast, prompt: Answer in French.}}',
     doc: "what differs in single chats, by platform:chat or platform:chat:thread: {model, prompt, quiet}"
   }),
-  quickCommands: key({
+  quickCommands: group({
     path: "quick_commands",
-    schema: QuickCommands,
-    fallback: {},
+    names: {
+      fits: isFreeCommand,
+      expected: "a name that no command of ours has: a letter, then letters, digits, _ and -"
+    },
+    entry: QuickCommand,
+    inner: QuickCommand.members.flatMap((member) => Object.keys(member.fields)),
+    expected: "commands under names that no command of ours has, such as {disk: {type: exec, command: df -h}}",
     doc: "commands of your own, by name: {type: alias, target: what is sent for it} or {type: exec, command: a line for the shell}"
   }),
   quietHours: key({

@@ -8,7 +8,7 @@ import * as QuietHours from "../QuietHours.js"
 import { Provider } from "../Settings.js"
 
 /** Of a record: its own schema of keys would pass over one that does not fit, without a word. */
-const named =
+export const named =
   (fits: (name: string) => boolean) =>
   <A extends { readonly [name: string]: unknown }, I>(record: Schema.Schema<A, I>): Schema.Schema<A, I> =>
     record.pipe(Schema.filter((values) => Object.keys(values).every(fits)))
@@ -16,18 +16,38 @@ const named =
 /** A word inside of something else, which may be a secret at the wrong place. */
 const hidden = (_: string, value: unknown): unknown => (typeof value === "string" ? "…" : value)
 
+/** JSON says null for these. */
+const oddNumber = (actual: unknown): string | null =>
+  typeof actual !== "number" || Number.isFinite(actual)
+    ? null
+    : Number.isNaN(actual)
+      ? "what is no number (.nan)"
+      : "a number without bounds (.inf, or too large to be kept)"
+
+/** What stood there, and no word of it. */
+const shape = (actual: unknown): string =>
+  oddNumber(actual) ?? (JSON.stringify(actual, hidden) ?? "nothing").slice(0, 80)
+
 /** What stood there: a word as it was, and of what has parts only its shape. */
 const shapeOf = (actual: unknown): string =>
-  ((typeof actual === "string" ? JSON.stringify(actual) : JSON.stringify(actual, hidden)) ?? "nothing").slice(0, 80)
+  typeof actual === "string" ? JSON.stringify(actual).slice(0, 80) : shape(actual)
 
 /** Says what was expected, in a person's words, and what stood there. */
-export const expecting = <A, I>(schema: Schema.Schema<A, I>, expected: string): Schema.Schema<A, I> =>
+export const expecting = <A, I>(schema: Schema.Schema<A, I>, expected: string, found = shapeOf): Schema.Schema<A, I> =>
   schema.annotations({
     message: ({ actual }) => ({
-      message: `expected ${expected}, not ${shapeOf(actual)}`,
+      message: `expected ${expected}, not ${found(actual)}`,
       override: true
     })
   })
+
+/** Within an entry of a group a text may be anything that was meant for another key of it, a token too. */
+const within = <A, I>(schema: Schema.Schema<A, I>, expected: string) =>
+  Schema.optionalWith(expecting(schema, expected, shape), { exact: true })
+
+/** For what is no entry at all; what does not fit within one is told where it stands. */
+const asEntry = <Fields extends Schema.Struct.Fields>(entry: Schema.Struct<Fields>, expected: string) =>
+  entry.annotations({ message: ({ actual }) => `expected ${expected}, not ${shape(actual)}` })
 
 export const oneOf = <Words extends readonly [string, ...Array<string>]>(...words: Words) =>
   expecting(
@@ -227,31 +247,40 @@ export const Quiet = expecting(
   ),
   "a span of the day such as 22:00-07:00"
 )
-export const Overrides = expecting(
-  Schema.Record({
-    key: Schema.String,
-    value: Schema.Struct({
-      model: Schema.optional(Schema.NonEmptyString),
-      prompt: Schema.optional(Schema.String.pipe(Schema.maxLength(8_000))),
-      quiet: Schema.optional(Schema.Boolean)
-    })
+/** What differs in one chat. */
+export const Override = asEntry(
+  Schema.Struct({
+    model: within(Schema.NonEmptyString, "a model's name"),
+    prompt: within(Schema.String.pipe(Schema.maxLength(8_000)), "a text of at most 8000 characters"),
+    quiet: within(Schema.Boolean, "true or false")
   }),
-  'chats with what differs there, such as {"telegram:-1001": {model: fast, prompt: Answer in French.}}'
+  "{model, prompt, quiet}"
 )
 export const Texts = expecting(
   Schema.Record({ key: Schema.String, value: Schema.NonEmptyString }),
   "names and what they stand for"
 )
-export const QuickCommands = expecting(
-  Schema.Record({
-    key: Schema.String,
-    value: Schema.Union(
-      Schema.Struct({ type: Schema.Literal("alias"), target: Schema.NonEmptyString }),
-      Schema.Struct({ type: Schema.Literal("exec"), command: Schema.NonEmptyTrimmedString })
-    )
-  }).pipe(named((name) => /^\p{L}[\p{L}\p{N}_-]*$/u.test(name) && !SlashCommand.isTaken(name))),
-  "commands under names that no command of ours has, such as {disk: {type: exec, command: df -h}}"
-)
+const isOfKnownType = Schema.is(Schema.Struct({ type: Schema.Literal("alias", "exec") }))
+/** A command of the owner's own, typed with a slash. */
+export const QuickCommand = Schema.Union(
+  Schema.Struct({
+    type: Schema.Literal("alias"),
+    target: expecting(Schema.NonEmptyString, "what is sent for it", shape)
+  }),
+  Schema.Struct({
+    type: Schema.Literal("exec"),
+    command: expecting(Schema.NonEmptyTrimmedString, "a line for the shell", shape)
+  })
+).annotations({
+  message: ({ actual }) => ({
+    message: `expected {type: alias, target} or {type: exec, command}, not ${shape(actual)}`,
+    override: !isOfKnownType(actual)
+  })
+})
+
+/** No command of ours has it. */
+export const isFreeCommand = (name: string): boolean =>
+  /^\p{L}[\p{L}\p{N}_-]*$/u.test(name) && !SlashCommand.isTaken(name)
 
 export const WebSearchProvider = expecting(
   Schema.transform(
@@ -265,24 +294,30 @@ export const Declared = Schema.Record({
   key: Schema.NonEmptyString,
   value: Schema.Union(Schema.String, Schema.Number, Schema.Boolean)
 })
-export const McpServers = expecting(
-  Schema.Record({
-    key: Schema.String,
-    value: Schema.Struct({
-      enabled: Schema.optional(Schema.Boolean),
-      command: Schema.optional(Schema.NonEmptyString),
-      args: Schema.optional(Schema.Array(Schema.Union(Schema.String, Schema.Number))),
-      env: Schema.optional(Declared),
-      cwd: Schema.optional(Schema.NonEmptyString),
-      url: Schema.optional(Schema.String.pipe(Schema.filter((url) => /^https?:/.test(url) && URL.canParse(url)))),
-      headers: Schema.optional(Declared),
-      connect_timeout: Schema.optional(Schema.Number.pipe(Schema.between(1, 600))),
-      timeout: Schema.optional(Schema.Number.pipe(Schema.between(1, 400))),
-      trusted_tools: Schema.optional(Schema.Array(Schema.String))
-    }).pipe(Schema.filter(({ command, url }) => (command === undefined) !== (url === undefined)))
-  }).pipe(named((name) => /^[A-Za-z0-9_-]{1,40}$/.test(name))),
-  "servers by name (letters, digits, _ and -), each with a command or a url, such as {files: {command: npx, args: [-y, a-server]}}"
+const McpServerFields = asEntry(
+  Schema.Struct({
+    enabled: within(Schema.Boolean, "true or false"),
+    command: within(Schema.NonEmptyString, "a program's name or path"),
+    args: within(Schema.Array(Schema.Union(Schema.String, Schema.Number)), "a list of texts"),
+    env: within(Declared, "names with a text or a number each"),
+    cwd: within(Schema.NonEmptyString, "a folder"),
+    url: within(Schema.String.pipe(Schema.filter((url) => /^https?:/.test(url) && URL.canParse(url))), webAddress),
+    headers: within(Declared, "names with a text or a number each"),
+    connect_timeout: within(Schema.Number.pipe(Schema.between(1, 600)), "seconds, 1 to 600"),
+    timeout: within(Schema.Number.pipe(Schema.between(1, 400)), "seconds, 1 to 400"),
+    trusted_tools: within(Schema.Array(Schema.String), "a list of names")
+  }),
+  "{command, args, …} or {url, headers, …}"
 )
+export const mcpServerKeys = Object.keys(McpServerFields.fields)
+export const McpServer = McpServerFields.pipe(
+  Schema.filter(({ command, url }) =>
+    command === undefined
+      ? url !== undefined || "expected a command or a url"
+      : url === undefined || "expected a command or a url, not both"
+  )
+)
+export const isServerName = (name: string): boolean => /^[A-Za-z0-9_-]{1,40}$/.test(name)
 
 export const HomeChannel = expecting(
   Schema.NullOr(
