@@ -31,6 +31,7 @@ const long = full
       "test/layers/node/Worktrees.test.ts",
       "test/layers/sqlite/Siblings.test.ts",
       "test/programs/{database,doctor,hermes,setup}.test.ts",
+      "test/programs/commands/sessionFiles.test.ts",
       "test/project/telegram.test.ts"
     ]
 

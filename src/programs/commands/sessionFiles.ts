@@ -37,19 +37,44 @@ const everyId = Effect.gen(function* () {
   return [...ids]
 })
 
+/** How much of one session was written. */
+interface Written {
+  readonly id: string
+  readonly messages: number
+  /** As an import counts it, whatever the format. */
+  readonly length: number
+}
+
+const isTooLong = ({ length, messages }: Written): boolean => messages > limits.messages || length > limits.bytes
+
+/** What was written and no import takes back; it is kept by a backup. */
+const tooLongNote = (written: ReadonlyArray<Written>): string | null => {
+  const long = written.filter(isTooLong)
+  if (long.length === 0) return null
+  const names = long.slice(0, 5).map(({ id }) => id)
+  const which = `${names.join(", ")}${long.length > names.length ? ` and ${long.length - names.length} more` : ""}`
+  const most = `${limits.messages} messages or ${limits.bytes / 2 ** 20} MB`
+  return `Too long for \`hermes sessions import\` (${most} of one conversation): ${which}. \`hermes backup\` keeps everything.`
+}
+
 /** The text of one session, page after page. */
 const textOf = (id: string, format: SessionFile.Format, write: (text: string) => Effect.Effect<void, Ended>) =>
   Effect.gen(function* () {
     const { sessions } = yield* Desk
     let after = 0
-    let rows = 0
+    let messages = 0
+    let length = 0
     for (;;) {
       const page = yield* sessions.export(id, { after, limit: rowsAtOnce })
       if (after === 0) yield* write(SessionFile.sessionHead(page.session, format))
-      yield* write(page.messages.map((message) => SessionFile.messageText(message, format)).join(""))
-      rows += page.messages.length
+      const lines = page.messages.map((message) => SessionFile.messageText(message, "jsonl"))
+      const texts =
+        format === "jsonl" ? lines : page.messages.map((message) => SessionFile.messageText(message, format))
+      yield* write(texts.join(""))
+      messages += lines.length
+      length += lines.reduce((sum, line) => sum + line.length, 0)
       const last = page.messages.at(-1)
-      if (last === undefined || page.messages.length < rowsAtOnce) return rows
+      if (last === undefined || page.messages.length < rowsAtOnce) return { id, messages, length } satisfies Written
       after = last.id
     }
   })
@@ -100,14 +125,16 @@ export const exporting = Command.make(
     Effect.gen(function* () {
       if (all === Option.isSome(reference)) return yield* usage("say which: a SESSION, or --all")
       const ids = Option.isSome(reference) ? [(yield* find(reference.value)).id] : yield* everyId
-      const rows = yield* Effect.scoped(
+      const written = yield* Effect.scoped(
         Effect.gen(function* () {
           if (Option.isNone(output)) return yield* Effect.forEach(ids, (id) => textOf(id, format, onStdout))
           return yield* intoFile(output.value, (write) => Effect.forEach(ids, (id) => textOf(id, format, write)))
         })
       )
-      const messages = rows.reduce((sum, count) => sum + count, 0)
+      const messages = written.reduce((sum, one) => sum + one.messages, 0)
       yield* note(`${ids.length} conversation${ids.length === 1 ? "" : "s"} with ${messages} messages.`)
+      const tooLong = tooLongNote(written)
+      if (tooLong !== null) yield* note(tooLong)
     })
 ).pipe(Command.withDescription("Writes conversations to a file or standard output."), Command.provide(desk))
 

@@ -189,6 +189,8 @@ describe("a server that goes wrong", () => {
         expect(lines).toContain("gone: could not be started")
         expect(lines).toContain("astray: could not be started: the folder /nonexistent/place is not there")
         expect(lines).toContain("nowhere: could not be started: the folder /etc/passwd is no folder")
+        expect(lines).toMatch(/torn: could not be started: .*null bytes/)
+        expect(lines).toMatch(/endless: could not be started: .*E2BIG/)
         expect(lines).toContain("unset: is not started, because NO_SUCH_NAME is not set")
       }).pipe(
         Effect.provide(
@@ -199,6 +201,8 @@ describe("a server that goes wrong", () => {
             gone: { command: "no-such-command-anywhere" },
             astray: { ...badServer(), cwd: "/nonexistent/place" },
             nowhere: { ...badServer(), cwd: "/etc/passwd" },
+            torn: { ...badServer(), args: ["\u0000"] },
+            endless: { ...badServer(), args: ["x".repeat(200_000)] },
             unset: { ...badServer(), env: { KEY: "${NO_SUCH_NAME}" } }
           })
         )

@@ -1,6 +1,6 @@
 /** A process that is spoken with over its stdin and stdout, a line at a time. */
 import { Deferred, Effect, FiberId } from "effect"
-import { spawn } from "node:child_process"
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process"
 import type { Environment } from "../../../fibers/AmbientEnvironment.js"
 import { HeadTail } from "../../../services/shell/Output.js"
 import * as Directory from "./Directory.js"
@@ -28,6 +28,20 @@ export interface Options {
   readonly heard: (line: string) => void
 }
 
+/** What no system takes, such as an argument that is too long or has a NUL in it, is said at once and not as an event. */
+const started = ({ args, command, directory, environment }: Options): ChildProcessWithoutNullStreams | Error => {
+  try {
+    return spawn(command, [...args], {
+      cwd: directory,
+      env: environment,
+      detached: true,
+      stdio: ["pipe", "pipe", "pipe"]
+    })
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
 /** Starts it as the leader of a group of its own; whoever starts it ends it. Fails with the reason. */
 export const start = (options: Options): Effect.Effect<PipedChild, string> =>
   Effect.async((resume) => {
@@ -36,12 +50,8 @@ export const start = (options: Options): Effect.Effect<PipedChild, string> =>
     if (astray !== null) return resume(Effect.fail(astray))
     const over = Deferred.unsafeMake<string>(FiberId.none)
     const end = (why: string): void => Deferred.unsafeDone(over, Effect.succeed(why))
-    const child = spawn(options.command, [...options.args], {
-      cwd: options.directory,
-      env: options.environment,
-      detached: true,
-      stdio: ["pipe", "pipe", "pipe"]
-    })
+    const child = started(options)
+    if (child instanceof Error) return resume(Effect.fail(child.message))
     const complaints = new HeadTail({ head: 0, tail: 2_048 })
     let parts: Array<Buffer> = []
     let bytes = 0
