@@ -22,16 +22,19 @@ const long = full
   ? []
   : [
       "test/e2e/{logins,providers,refusedToken,restart}.test.ts",
+      "test/edges/rows.test.ts",
       "test/e2e/cron/starvation.test.ts",
       "test/e2e/identity/telegram.test.ts",
       "test/e2e/hands/death.test.ts",
       "test/e2e/kill/{processes,reply}.test.ts",
       "test/e2e/badInput/{configuration,home,model,results,shutdown}.test.ts",
       "test/layers/conversation/LongTurn.test.ts",
+      "test/layers/delegation/Isolation.test.ts",
       "test/layers/node/Worktrees.test.ts",
       "test/layers/sqlite/Siblings.test.ts",
-      "test/programs/{database,doctor,hermes,setup}.test.ts",
-      "test/programs/commands/sessionFiles.test.ts",
+      "test/layers/web/page/browserJobs.test.ts",
+      "test/programs/{database,doctor,hermes,setup,stdout}.test.ts",
+      "test/programs/commands/{cron,key,sessionFiles}.test.ts",
       "test/project/telegram.test.ts"
     ]
 
