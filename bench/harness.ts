@@ -36,6 +36,14 @@ export interface Family {
   readonly run: (context: Context) => Promise<ReadonlyArray<Row>>
 }
 
+/** What came of a family. */
+export interface Section {
+  readonly name: string
+  readonly title: string
+  readonly rows: ReadonlyArray<Row>
+  readonly problem: string | null
+}
+
 export const quantile = (values: ReadonlyArray<number>, share: number): number => {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(share * sorted.length) - 1))] ?? Number.NaN

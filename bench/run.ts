@@ -2,12 +2,13 @@
  * Measures every row and writes BENCHMARKS.md: `npm run bench`. Single families only print: `npm run bench -- telegram`.
  * `--quick` measures shorter, for a look while working; it only prints, too.
  */
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
-import { cpus, release, tmpdir, totalmem } from "node:os"
+import { fork } from "node:child_process"
+import { readdirSync, writeFileSync } from "node:fs"
+import { cpus, release, totalmem } from "node:os"
 import path from "node:path"
 import { fileURLToPath } from "node:url"
 import { fresh } from "../build/fresh.mjs"
-import { type Context, type Family, line, type Row, table } from "./harness.js"
+import { line, type Section, table } from "./harness.js"
 
 const here = path.dirname(fileURLToPath(import.meta.url))
 const known = readdirSync(path.join(here, "rows"))
@@ -24,27 +25,22 @@ if (strange.length > 0) {
   process.exit(2)
 }
 
-interface Section {
-  readonly name: string
-  readonly title: string
-  readonly rows: ReadonlyArray<Row>
-  readonly problem: string | null
-}
+/** Of a process that ended without a word. */
+const lost = (name: string, code: number | null): Section => ({
+  name,
+  title: name,
+  rows: [],
+  problem: `its process ended with ${code ?? "a signal"}`
+})
 
-const measure = async (name: string): Promise<Section> => {
-  const module: { readonly default: Family } = await import(`./rows/${name}.ts`)
-  const family = module.default
-  const folder = mkdtempSync(path.join(tmpdir(), `hermes-bench-${name}-`))
-  const context: Context = { quick, folder, log: (text) => console.error(`  ${text}`) }
-  console.error(`${name}: ${family.title}`)
-  try {
-    return { name, title: family.title, rows: await family.run(context), problem: null }
-  } catch (error) {
-    return { name, title: family.title, rows: [], problem: error instanceof Error ? error.message : String(error) }
-  } finally {
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
-  }
-}
+const measure = (name: string): Promise<Section> =>
+  new Promise((resolve) => {
+    const child = fork(path.join(here, "family.ts"), [name, ...(quick ? ["--quick"] : [])], {
+      serialization: "advanced"
+    })
+    child.once("message", (section) => resolve(section as Section))
+    child.once("exit", (code) => resolve(lost(name, code)))
+  })
 
 /** Names of rows whose bars were missed, or all were reached. */
 const summary = (sections: ReadonlyArray<Section>): string => {
@@ -68,8 +64,8 @@ ${summary(sections)}
 
 A row is made by a module in \`bench/rows\`: its default export is a \`Family\` (\`bench/harness.ts\`) with a title and a \`run\` that measures and
 returns rows. \`npm run bench -- NAME…\` runs single modules by file name and only prints; \`--quick\` measures shorter. \`bench/gateway.ts\` starts the
-built gateway on a home of its own, \`bench/world\` is what surrounds it (a Bot API server with people who write, a model, the bots beside). What
-a row runs in its own process is compiled as for the built gateway (\`bench/asBuilt.mjs\`) and has its young generation.
+built gateway on a home of its own, \`bench/world\` is what surrounds it (a Bot API server with people who write, a model, the bots beside). Each
+family has a process of its own; what a row runs in it is compiled as for the built gateway (\`bench/asBuilt.mjs\`) and has its young generation.
 
 ${sections.map(({ problem, rows, title }) => `## ${title}\n\n${problem === null ? table(rows) : `Not measured: ${problem}`}`).join("\n\n")}
 `
