@@ -112,10 +112,15 @@ export const open = (
       return tools
     })
 
-    const ping: Effect.Effect<string> = Effect.zipRight(
-      Effect.sleep(keepAlive),
-      ask("ping", {}, Schema.Unknown, pingMillis)
-    ).pipe(
+    /** Not every server knows the question: whoever answers at all is there. */
+    const signOfLife = Effect.suspend(() => {
+      const before = exchange.answers
+      return Effect.catchAll(ask("ping", {}, Schema.Unknown, pingMillis), (error) =>
+        exchange.answers > before ? Effect.void : error
+      )
+    })
+
+    const ping: Effect.Effect<string> = Effect.zipRight(Effect.sleep(keepAlive), signOfLife).pipe(
       Effect.forever,
       Effect.catchAll((error) => Effect.succeed(error.detail))
     )

@@ -25,6 +25,8 @@ export class Exchange {
   readonly server: string
   #next = 1
   #garbage = 0
+  /** Answers so far, whatever they say. */
+  answers = 0
 
   constructor(server: string) {
     this.server = server
@@ -67,13 +69,14 @@ export class Exchange {
         })
       ]
     const waiting = typeof id === "number" ? this.#open.get(id) : undefined
-    if (waiting !== undefined)
-      Deferred.unsafeDone(
-        waiting,
-        error === undefined || error === null
-          ? Effect.succeed(message.result)
-          : this.failed(`refused: ${CutText.beginning(error.message, 2_000)}`)
-      )
+    if (waiting === undefined) return []
+    this.answers += 1
+    Deferred.unsafeDone(
+      waiting,
+      error === undefined || error === null
+        ? Effect.succeed(message.result)
+        : this.failed(`refused: ${CutText.beginning(error.message, 2_000)}`)
+    )
     return []
   }
 

@@ -38,7 +38,13 @@ const started = ({ args, command, directory, environment }: Options): ChildProce
       stdio: ["pipe", "pipe", "pipe"]
     })
   } catch (error) {
-    return error instanceof Error ? error : new Error(String(error))
+    // What is said there shows the value, which may be a secret of the environment's.
+    const isTooLong = error instanceof Error && error.message.includes("E2BIG")
+    return new Error(
+      isTooLong
+        ? "its arguments or its environment are too long for the system"
+        : "its command, an argument or a value of its environment has a NUL in it, which no system takes"
+    )
   }
 }
 
