@@ -38,13 +38,13 @@ const started = ({ args, command, directory, environment }: Options): ChildProce
       stdio: ["pipe", "pipe", "pipe"]
     })
   } catch (error) {
-    // What is said there shows the value, which may be a secret of the environment's.
-    const isTooLong = error instanceof Error && error.message.includes("E2BIG")
-    return new Error(
-      isTooLong
-        ? "its arguments or its environment are too long for the system"
-        : "its command, an argument or a value of its environment has a NUL in it, which no system takes"
-    )
+    if (!(error instanceof Error)) return new Error(String(error))
+    // What Node says of it shows the value, which may be a secret of the environment's.
+    if (error instanceof TypeError)
+      return new Error("its command, an argument or a value of its environment has a NUL in it, which no system takes")
+    return error.message.includes("E2BIG")
+      ? new Error("its arguments or its environment are too long for the system")
+      : error
   }
 }
 
