@@ -3,7 +3,7 @@ import { Either } from "effect"
 import { isMap, isScalar, LineCounter, parseDocument, type Scalar, visit } from "yaml"
 import type { Environment } from "../../fibers/AmbientEnvironment.js"
 import { closestPath, type Configured, decodeText, UnknownKey, ValueRefused } from "../../services/operation/Config.js"
-import type { ConfigKey, EntryIssue } from "../../services/operation/config/Key.js"
+import { type ConfigKey, type EntryIssue, noSuchSetting } from "../../services/operation/config/Key.js"
 import { all, keys } from "../../services/operation/ConfigKey.js"
 import * as Misfit from "../../services/operation/Misfit.js"
 import * as Nesting from "../../services/operation/Nesting.js"
@@ -21,11 +21,7 @@ const mostLookedFor = 100
 
 const unknown = (path: string, isLookedFor: boolean): SettingIssue => {
   const closest = isLookedFor ? closestPath(path, [...places]) : null
-  return new SettingIssue({
-    path,
-    problem: `no such setting${closest === null ? "" : `; did you mean ${closest}?`}`,
-    used: ""
-  })
+  return new SettingIssue({ path, problem: noSuchSetting(closest), used: "" })
 }
 
 /** A whole key, where one is meant to be looked at or changed. */

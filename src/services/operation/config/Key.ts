@@ -10,6 +10,10 @@ export interface EntryIssue {
   readonly entry: string | null
 }
 
+/** What is said of a path that is none, with the nearest one. */
+export const noSuchSetting = (closest: string | null): string =>
+  `no such setting${closest === null ? "" : `; did you mean ${closest}?`}`
+
 const isRecord = Schema.is(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
 
 export interface Entries<out A> {
@@ -79,7 +83,7 @@ export const group = <A, I>(options: {
           .filter((name) => !inner.includes(name))
           .map((name) => {
             const closest = Spelling.closest(name, inner)
-            const problem = `no such setting${closest === null ? "" : `; did you mean ${place}.${closest}?`}`
+            const problem = noSuchSetting(closest === null ? null : `${place}.${closest}`)
             return { path: `${place}.${name}`, problem, entry: null }
           })
       : []
