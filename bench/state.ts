@@ -221,7 +221,7 @@ const turns = Effect.gen(function* () {
       const [row] = yield* database.write(
         "turn.answer",
         Effect.gen(function* () {
-          const [transcriptId = null] = yield* transcript.append(session.id, turn.id, [
+          const [answer] = yield* transcript.append(session.id, turn.id, [
             { _tag: "assistant", text: body, reasoning: null, toolCalls: [], finishReason: "stop" }
           ])
           yield* store.answering(turn.id)
@@ -232,7 +232,7 @@ const turns = Effect.gen(function* () {
               text: body,
               part: 0,
               parts: 1,
-              transcriptId,
+              transcriptId: answer?.id ?? null,
               via: "origin",
               state: "sending",
               replyToPerson: true,

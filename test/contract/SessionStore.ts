@@ -464,7 +464,8 @@ export const suite = (name: string, stores: Layer.Layer<Database | SessionStore 
           const transcript = yield* Transcript
           const { id } = yield* sessions.resolve(key("transcript"), source())
           yield* TestClock.adjust(5_000)
-          const ids = yield* write(transcript.append(id, "t1", [user("hi"), assistant, tool]))
+          const appended = yield* write(transcript.append(id, "t1", [user("hi"), assistant, tool]))
+          const ids = appended.map((row) => row.id)
           assert.deepStrictEqual(
             ids,
             ids.toSorted((a, b) => a - b)
@@ -475,8 +476,8 @@ export const suite = (name: string, stores: Layer.Layer<Database | SessionStore 
             [user("hi"), assistant, tool]
           )
           assert.deepStrictEqual(
-            stored.map((row) => row.id),
-            ids
+            stored.map(({ at, id }) => ({ id, at })),
+            appended
           )
           assert.isTrue(stored.every((row) => row.turnId === "t1"))
           const session = yield* sessions.get(id)
@@ -504,12 +505,12 @@ export const suite = (name: string, stores: Layer.Layer<Database | SessionStore 
           const sessions = yield* SessionStore
           const transcript = yield* Transcript
           const { id } = yield* sessions.resolve(key("page"), source())
-          const ids = yield* write(transcript.append(id, null, ["1", "2", "3", "4", "5"].map(user)))
+          const appended = yield* write(transcript.append(id, null, ["1", "2", "3", "4", "5"].map(user)))
           const texts = (options: { limit: number; beforeId?: number }) =>
             Effect.map(transcript.page(id, options), (rows) => rows.map((row) => row.message.text))
           assert.deepStrictEqual(yield* texts({ limit: 2 }), ["4", "5"])
-          assert.deepStrictEqual(yield* texts({ limit: 2, beforeId: ids[3]! }), ["2", "3"])
-          assert.deepStrictEqual(yield* texts({ limit: 9, beforeId: ids[0]! }), [])
+          assert.deepStrictEqual(yield* texts({ limit: 2, beforeId: appended[3]!.id }), ["2", "3"])
+          assert.deepStrictEqual(yield* texts({ limit: 9, beforeId: appended[0]!.id }), [])
         })
       )
 

@@ -39,6 +39,7 @@ import type { SessionId } from "../../services/session/Session.js"
 import { SessionStore } from "../../services/session/SessionStore.js"
 import * as TokenCount from "../../services/session/TokenCount.js"
 import {
+  type Appended,
   type Message,
   type StoredMessage,
   storedMessage,
@@ -140,9 +141,9 @@ const make = Effect.gen(function* () {
     /** Did the last call that failed do so in the middle of its answer? */
     let brokeOff = false
 
-    const remember = (ids: ReadonlyArray<number>, messages: ReadonlyArray<Message>, at: number): void => {
+    const remember = (appended: ReadonlyArray<Appended>, messages: ReadonlyArray<Message>): void => {
       for (const [index, message] of messages.entries()) {
-        const id = ids[index] ?? 0
+        const { at, id } = appended[index] ?? { at: 0, id: 0 }
         const row = storedMessage({ id, position: id, at, turnId: turn.id, message })
         rows.push(row)
         read.push(row.own)
@@ -190,9 +191,8 @@ const make = Effect.gen(function* () {
     /** Appends rows durably before anything comes of them. */
     const store = (operation: string, messages: ReadonlyArray<Message>, also: Step<void> = Effect.void) =>
       Effect.gen(function* () {
-        const at = yield* Clock.currentTimeMillis
         const first = pinned ? Effect.void : pin
-        const ids = yield* database
+        const appended = yield* database
           .write(
             operation,
             Effect.zipLeft(Effect.zipRight(first, transcript.append(sessionId, turn.id, messages)), also),
@@ -200,7 +200,7 @@ const make = Effect.gen(function* () {
           )
           .pipe(persistenceFailed)
         pinned = true
-        remember(ids, messages, at)
+        remember(appended, messages)
       })
 
     const waits = (wait: ModelWait): Effect.Effect<void> =>

@@ -18,6 +18,7 @@ import * as ModelWaits from "./ModelWaits.js"
 /** The row of what was said, as it is in the transcript. */
 export interface Said {
   readonly messageId: number
+  readonly at: number
   readonly text: string
 }
 
@@ -66,7 +67,7 @@ export const make = Effect.gen(function* () {
         sessionKey: place.sessionKey,
         sessionId: place.sessionId
       })
-    if (said !== null) yield* activity.publish({ _tag: "message.stored", at, ...place, role: "user", ...said })
+    if (said !== null) yield* activity.publish({ _tag: "message.stored", ...place, role: "user", ...said })
     // The answer is made without what was said: the person hears of it at once.
     if (unheard)
       yield* notifier.tell(

@@ -68,7 +68,7 @@ export const make = Effect.gen(function* () {
       const deliveries = yield* database.write(
         "turn.close",
         Effect.gen(function* () {
-          const ids =
+          const appended =
             sessionId === null
               ? []
               : yield* transcript.append(SessionId.make(sessionId), row.turn.id, [
@@ -76,7 +76,7 @@ export const make = Effect.gen(function* () {
                 ])
           yield* turns.end(row.turn.id, outcome)
           if (row.inboxId !== null) yield* inbox.settle(row.inboxId, "failed", row.turn.id)
-          return prepare === null ? [] : yield* prepare(ids[0] ?? null)
+          return prepare === null ? [] : yield* prepare(appended[0]?.id ?? null)
         }),
         "transcript"
       )

@@ -130,7 +130,7 @@ export const make = Effect.gen(function* () {
               mimeType.startsWith("image/") ? [{ mimeType, path }] : []
             )
           }
-    const [id] = yield* transcript.append(session.id, turn.id, [
+    const [row] = yield* transcript.append(session.id, turn.id, [
       {
         _tag: "user",
         text,
@@ -139,7 +139,7 @@ export const make = Effect.gen(function* () {
       }
     ])
     if (session.title === null && isSaid && entry.again !== true) yield* sessions.deriveTitle(session.id, event.text)
-    return { messageId: id ?? 0, text } satisfies Said
+    return { messageId: row?.id ?? 0, at: row?.at ?? 0, text } satisfies Said
   })
 
   /** In the transaction that takes an event up that waited. */
@@ -198,29 +198,27 @@ export const make = Effect.gen(function* () {
     { prepare, settle }: Parting
   ) {
     yield* said.bookkeeping
-    const [id] = yield* transcript.append(session.id, turn.id, [
+    const [row] = yield* transcript.append(session.id, turn.id, [
       { _tag: "assistant", text: said.text, reasoning: null, toolCalls: [], finishReason: said.finishReason }
     ])
-    const messageId = id ?? 0
+    const stored = { messageId: row?.id ?? 0, at: row?.at ?? 0 }
     if (prepare === null) {
       yield* settle
-      return { messageId, rows: [] }
+      return { stored, rows: [] }
     }
     yield* turns.answering(turn.id)
-    return { messageId, rows: yield* prepare(messageId) }
+    return { stored, rows: yield* prepare(stored.messageId) }
   })
 
   /** Stores the last words and begins to send them; answers what waits for the end of that. */
   const begun = Effect.fnUntraced(function* (task: TurnTask, turn: Turn.Turn, said: LastWords, parting: Parting) {
-    const { messageId, rows } = yield* database.write("turn.answer", lastRows(task, turn, said, parting), "transcript")
+    const { rows, stored } = yield* database.write("turn.answer", lastRows(task, turn, said, parting), "transcript")
     yield* milestone.reach("reply.written")
     yield* task.spoken
-    const at = yield* Clock.currentTimeMillis
     yield* activity.publish({
       _tag: "message.stored",
-      at,
       ...placeOf(task.entry, task.session, turn),
-      messageId,
+      ...stored,
       role: "assistant",
       text: said.text
     })

@@ -4,6 +4,7 @@ import type { SessionId } from "../../services/session/Session.js"
 import {
   type LiveRows,
   liveRows,
+  type Appended,
   type Message,
   NothingToRewind,
   Picture,
@@ -208,14 +209,14 @@ const make = Effect.gen(function* () {
 
   return Transcript.of({
     append: Effect.fnUntraced(function* (sessionId, turnId, messages) {
-      const stored: Array<number> = []
+      const stored: Array<Appended> = []
       if (messages.length === 0) return stored
       const sql = yield* Transaction
       const at = yield* Clock.currentTimeMillis
       for (const message of messages) {
         const own = yield* ownOf(message)
         const values = [sessionId, turnId, at, message._tag, message.text, ...own]
-        stored.push(yield* Rows.insertedId(sql.unsafe(insertMessage, values)))
+        stored.push({ id: yield* Rows.insertedId(sql.unsafe(insertMessage, values)), at })
       }
       yield* sql.unsafe(touchSession, [messages.length, at, sessionId])
       return stored

@@ -85,11 +85,12 @@ export const make = Effect.gen(function* () {
         "web.send",
         Effect.gen(function* () {
           yield* sessions.setUnread(session.id, true)
-          if (message.transcriptId !== null) return message.transcriptId
-          const [id] = yield* transcript.append(session.id, null, [
+          const at = yield* Clock.currentTimeMillis
+          if (message.transcriptId !== null) return { id: message.transcriptId, at }
+          const [row] = yield* transcript.append(session.id, null, [
             { _tag: "assistant", text: wordsOf(message), reasoning: null, toolCalls: [], finishReason: "stop" }
           ])
-          return id ?? 0
+          return row ?? { id: 0, at }
         }),
         "transcript"
       )
@@ -120,10 +121,10 @@ export const make = Effect.gen(function* () {
       // A file of an answer hangs on the answer's row.
       if (message.files !== undefined && message.transcriptId !== null)
         return { platformMessageId: String(message.transcriptId), note: null }
-      const id = yield* rowOf(session, message)
+      const { at, id } = yield* rowOf(session, message)
       yield* activity.publish({
         _tag: "message.stored",
-        at: yield* Clock.currentTimeMillis,
+        at,
         sessionKey: session.key ?? "",
         sessionId: session.id,
         messageId: id,

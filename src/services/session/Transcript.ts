@@ -114,15 +114,21 @@ export interface Rewound {
   readonly rows: number
 }
 
+/** A row that was appended: its id, and its time in epoch milliseconds, which is the one that a page shows. */
+export interface Appended {
+  readonly id: number
+  readonly at: number
+}
+
 export class Transcript extends Context.Tag("hermes/session/Transcript")<
   Transcript,
   {
-    /** Appends rows in order, with the session's counters and activity; answers their ids. */
+    /** Appends rows in order, with the session's counters and activity; answers where they are. */
     readonly append: (
       sessionId: SessionId,
       turnId: string | null,
       messages: ReadonlyArray<Message>
-    ) => Step<ReadonlyArray<number>>
+    ) => Step<ReadonlyArray<Appended>>
     /**
      * Takes the last `turns` messages of a person back, with everything after them: the rows stay stored, and are live
      * no more, nor shown or found (state-agent.md 2.5). A number beyond the beginning goes to the beginning.

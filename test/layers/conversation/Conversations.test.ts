@@ -963,6 +963,7 @@ describe("the first commit of a turn", () => {
         Effect.gen(function* () {
           const [prepared, taken] = [yield* Deferred.make<void>(), yield* Deferred.make<void, StateUnknown>()]
           const told: Array<string> = []
+          const times: Array<number> = []
           const database = Layer.effect(
             Database,
             Effect.map(Database, (real) =>
@@ -983,7 +984,12 @@ describe("the first commit of a turn", () => {
           yield* Effect.gen(function* () {
             const feed = yield* (yield* Activity).watch(() => true)
             yield* Effect.forkScoped(
-              Effect.forever(Effect.map(feed.take, (events) => told.push(...events.map(({ _tag }) => _tag))))
+              Effect.forever(
+                Effect.map(feed.take, (events) => {
+                  told.push(...events.map(({ _tag }) => _tag))
+                  times.push(...events.flatMap((event) => (event._tag === "message.stored" ? [event.at] : [])))
+                })
+              )
             )
             const handed = yield* Effect.fork(Effect.either(say("hello")))
             yield* Deferred.await(prepared)
@@ -994,6 +1000,9 @@ describe("the first commit of a turn", () => {
               expect(yield* Fiber.join(handed)).toMatchObject({ right: { _tag: "Accepted" } })
               yield* heard("you said: hello")
               expect(told.slice(0, 2)).toEqual(["message.stored", "turn.started"])
+              // Told late, and of when it was said: a page shows the same time then and after a reload.
+              const [question, answer] = yield* rows("SELECT at FROM messages ORDER BY id")
+              expect(times.slice(0, 2)).toEqual([question?.at, answer?.at])
               return
             }
             yield* Deferred.fail(

@@ -79,7 +79,8 @@ describe("an exported session", () => {
             sessions.create({ key: null, source: "cli", origin: null, parentId: null, hidden: false, model: "m" })
           )
           if (title !== null) yield* sessions.setTitle(id, title, "user")
-          const ids = yield* database.write("test", transcript.append(id, null, before))
+          const appended = yield* database.write("test", transcript.append(id, null, before))
+          const ids = appended.map((row) => row.id)
           const compactions = yield* CompactionStore
           const lease = yield* Effect.flatten(compactions.acquire(id))
           yield* database.write("test", transcript.append(id, null, after))

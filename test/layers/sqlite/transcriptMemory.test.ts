@@ -52,7 +52,9 @@ describe("what a transcript remembers of its rows", () => {
         ).pipe(Effect.provideService(Sessions, yield* Sessions))
       )
       const append = (...some: ReadonlyArray<string>) =>
-        database.write("test.append", transcript.append(session.id, null, some.map(user)))
+        Effect.map(database.write("test.append", transcript.append(session.id, null, some.map(user))), (rows) =>
+          rows.map((row) => row.id)
+        )
       const loaded = Effect.map(transcript.live(session.id), asKept)
 
       expect(yield* loaded).toEqual([])
@@ -92,7 +94,9 @@ describe("what a transcript remembers of its rows", () => {
         model: null
       })
       const append = (...some: ReadonlyArray<string>) =>
-        database.write("test.append", transcript.append(id, null, some.map(user)))
+        Effect.map(database.write("test.append", transcript.append(id, null, some.map(user))), (rows) =>
+          rows.map((row) => row.id)
+        )
       const loaded = Effect.map(transcript.live(id), asKept)
       const changed = (by: typeof Database.Service, statement: string) =>
         by.write(

@@ -173,9 +173,9 @@ describe("the page as a platform", () => {
             { _tag: "assistant", text: "hello", reasoning: null, toolCalls: [], finishReason: "stop" }
           ])
         )
-        const delivered = yield* (yield* Delivery).deliver(outgoing("hello", { transcriptId: row ?? null }))
+        const delivered = yield* (yield* Delivery).deliver(outgoing("hello", { transcriptId: row?.id ?? null }))
         assert.strictEqual((yield* transcript.load(session.id)).length, 1)
-        assert.include(delivered.deliveries[0], { state: "sent", platformMessageId: String(row) })
+        assert.include(delivered.deliveries[0], { state: "sent", platformMessageId: String(row?.id) })
       })
     )
   )

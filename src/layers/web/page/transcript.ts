@@ -88,5 +88,7 @@ export const stored = (state: State, event: Extract<Event, { readonly _tag: "mes
         : state.sessions.map((session) => (session.id === event.sessionId ? { ...session, unread: true } : session))
     return { ...state, asides, sessions }
   }
-  return { ...state, asides, rows: merged(state.rows, [row]) }
+  // Told again when it reached its page: it was said before that.
+  const said = state.rows.find(({ id }) => id === row.id)?.at ?? row.at
+  return { ...state, asides, rows: merged(state.rows, [{ ...row, at: said }]) }
 }

@@ -503,6 +503,9 @@ describe("a message", () => {
     assert.deepStrictEqual(times(after(runs, happened(end("hello")), rows)), [began, began + 2])
     assert.deepStrictEqual(times(after(open, rows)), [began + 1, began + 2])
     assert.deepStrictEqual(times(after(open, happened(notice("home.missing", "no home")))), [began])
+    const answer = stored(2, "assistant", "hello", "t")
+    const reached = { ...answer, at: began + 60_000 }
+    assert.deepStrictEqual(times(after(open, happened(answer, reached))), [began])
   })
 
   it("that is taken back is gone at once, with its answer; what came while that was asked for stays", () => {
