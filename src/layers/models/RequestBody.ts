@@ -11,7 +11,9 @@ const backslash = /\\(?:\\|u(d[89a-f][0-9a-f]{2}))/g
  */
 export const textOf = (payload: unknown): string => {
   const text = JSON.stringify(payload)
-  return text.includes("\\ud") ? text.replace(backslash, (found, half) => (half === undefined ? found : "\ufffd")) : text
+  return text.includes("\\ud")
+    ? text.replace(backslash, (found, half) => (half === undefined ? found : "\ufffd"))
+    : text
 }
 
 export const of = (payload: unknown): HttpBody.HttpBody => HttpBody.text(textOf(payload), "application/json")
