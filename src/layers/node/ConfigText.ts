@@ -8,6 +8,7 @@ import { all, keys } from "../../services/operation/ConfigKey.js"
 import * as Misfit from "../../services/operation/Misfit.js"
 import * as Nesting from "../../services/operation/Nesting.js"
 import { SettingIssue, SettingsUnusable } from "../../services/operation/Settings.js"
+import { shortened } from "../../services/operation/Shortened.js"
 
 const known = new Map(all.map((key) => [key.path, key]))
 
@@ -21,7 +22,7 @@ const mostLookedFor = 100
 
 const unknown = (path: string, isLookedFor: boolean): SettingIssue => {
   const closest = isLookedFor ? closestPath(path, [...places]) : null
-  return new SettingIssue({ path, problem: noSuchSetting(closest), used: "" })
+  return new SettingIssue({ path: shortened(path), problem: noSuchSetting(closest), used: "" })
 }
 
 /** A whole key, where one is meant to be looked at or changed. */

@@ -92,9 +92,9 @@ describe("ConfigFile", () => {
       ]) {
         const refused = yield* settings({ config: `oauth: {portal: ${wrong}}` })
         expect(refused.logins, wrong).toEqual([])
-        expect(yield* issues({ config: `oauth: {portal: ${wrong}}` })).toEqual([
-          expect.stringMatching(/^oauth: expected/)
-        ])
+        expect((yield* issues({ config: `oauth: {portal: ${wrong}}` }))[0]).toMatch(
+          /^oauth\.portal(?:\.\w+)?: (?:expected|no such setting)/
+        )
       }
       const here = login("").replaceAll(/https:\/\/[^/"]*/g, "http://127.0.0.1:9")
       expect((yield* settings({ config: `oauth: {portal: ${here}}` })).logins.length).toBe(1)
@@ -157,12 +157,18 @@ describe("ConfigFile", () => {
         config: [
           "fallback_providers: [{api_key: plainword, provider: openai-compatible, model: fb}]",
           "oauth: {portal: {client_secret: plainword}}",
-          "mcp_servers: {a: {command: x, env: {TOKEN: [plainword]}}}"
+          "mcp_servers: {a: {command: x, env: {TOKEN: [plainword]}}, b: {url: {PlainWord plainword: x}}, c: {url: x, headers: {X plainword: y}}}",
+          "prices: plainword"
         ].join("\n")
       })
       expect(found.filter((issue) => issue.includes("plainword"))).toEqual([])
-      expect(found).toContainEqual(expect.stringMatching(/not \[\{"api_key":"…","provider":"…","model":"…"\}\]$/))
-      expect(found.length).toBeGreaterThanOrEqual(3)
+      expect(found.filter((issue) => issue.startsWith("mcp_servers"))).toEqual([
+        'mcp_servers.a.env: expected names of variables with a text or a number each, not {"…":["…"]}',
+        'mcp_servers.b.url: expected an address that begins with http:// or https://, not {"…":"…"}',
+        'mcp_servers.c.url: expected an address that begins with http:// or https://, not "…"',
+        'mcp_servers.c.headers: expected names of headers with a text or a number each, not {"…":"…"}'
+      ])
+      expect(found).toHaveLength(10)
     })
   )
 
@@ -205,9 +211,26 @@ describe("ConfigFile", () => {
           "  telegram:1: {quiet: true}",
           "  telegram:2: {quiet: maybe}",
           "  telegram:3: {modl: fast, quiet: true}",
-          "  telegram:4: fast"
+          "  telegram:4: fast",
+          "  everywhere: {quiet: true}",
+          "fallback_providers:",
+          "  - {provider: openai, model: m}",
+          "  - {provider: openai, model: m, base_uri: 'http://127.0.0.1:9/v1'}",
+          "  - {provider: opnai, context_length: many}",
+          "  - openai",
+          "  - {provider: anthropic, model: m}",
+          "prices:",
+          "  - {model: a, input: 1, output: 2, cached_read: 3}",
+          "  - {model: b, input: free, output: 2}",
+          "model_aliases: {fast: openai/m, slow: [openai/n], \"two\\nlines\": 7}",
+          "credential_pool_strategies: {openai: random, anthropic: randm, opnai: random}"
         ].join("\n")
-        const { channelOverrides, mcpServers, quickCommands } = yield* settings({ config })
+        const taken = yield* settings({ config })
+        const { channelOverrides, fallbacks, keyStrategies, mcpServers, modelAliases, prices, quickCommands } = taken
+        expect(fallbacks.map(({ provider }) => provider)).toEqual(["openai", "anthropic"])
+        expect(prices).toEqual([{ model: "a", input: 1, output: 2, cacheRead: 1, cacheWrite: 1 }])
+        expect([...modelAliases]).toEqual([["fast", "openai/m"]])
+        expect(keyStrategies).toEqual({ openai: "random" })
         expect(mcpServers.map(({ name }) => name)).toEqual(["files", "gitlab"])
         expect([...quickCommands.keys()]).toEqual(["disk"])
         expect([...channelOverrides.keys()]).toEqual(["telegram:1", "telegram:3"])
@@ -215,6 +238,17 @@ describe("ConfigFile", () => {
           Effect.map(Config, ({ issues }) => issues.map(({ text }) => text))
         )
         expect(told).toEqual([
+          "fallback_providers.1.base_uri: no such setting; did you mean fallback_providers.1.base_url?; using fallback_providers without entry 1",
+          'fallback_providers.2.provider: expected offline, anthropic, openai or openai-compatible, not "…"; using fallback_providers without entry 2',
+          "fallback_providers.2.model: expected a model's name; using fallback_providers without entry 2",
+          'fallback_providers.2.context_length: expected a whole number above 0, not "…"; using fallback_providers without entry 2',
+          'fallback_providers.3: expected {provider, model, base_url, key_env, context_length}, not "…"; using fallback_providers without entry 3',
+          'credential_pool_strategies.anthropic: expected fill_first, round_robin, random or least_used, not "…"; using credential_pool_strategies without anthropic',
+          "credential_pool_strategies.opnai: expected a provider: anthropic, openai or openai-compatible; using credential_pool_strategies without opnai",
+          "prices.0.cached_read: no such setting; did you mean prices.0.cache_read?; it is left out",
+          'prices.1.input: expected dollars for a million tokens, 0 or more, not "…"; using prices without entry 1',
+          'model_aliases.slow: expected a model, such as openai/gpt-5-mini, not ["…"]; using model_aliases without slow',
+          "model_aliases.two lines: expected a model, such as openai/gpt-5-mini, not 7; using model_aliases without two lines",
           "mcp_servers.github.command: expected a program's name or path, not 5; using mcp_servers without github",
           'mcp_servers.github.timeout: expected seconds, 1 to 400, not "…"; using mcp_servers without github',
           "mcp_servers.gitlab.trused_tools: no such setting; did you mean mcp_servers.gitlab.trusted_tools?; it is left out",
@@ -223,11 +257,12 @@ describe("ConfigFile", () => {
           "mcp_servers.none: expected a command or a url; using mcp_servers without none",
           'mcp_servers.listed: expected {command, args, …} or {url, headers, …}, not ["…"]; using mcp_servers without listed',
           'mcp_servers.leaky.args: expected a list of texts, not "…"; using mcp_servers without leaky',
-          'mcp_servers.leaky.env: expected names with a text or a number each, not "…"; using mcp_servers without leaky',
+          'mcp_servers.leaky.env: expected names of variables with a text or a number each, not "…"; using mcp_servers without leaky',
           "mcp_servers.my files: expected a name of letters, digits, _ and -, at most 40; using mcp_servers without my files",
           'channel_overrides.telegram:2.quiet: expected true or false, not "…"; using channel_overrides without telegram:2',
           "channel_overrides.telegram:3.modl: no such setting; did you mean channel_overrides.telegram:3.model?; it is left out",
           'channel_overrides.telegram:4: expected {model, prompt, quiet}, not "…"; using channel_overrides without telegram:4',
+          "channel_overrides.everywhere: expected platform:chat or platform:chat:thread; using channel_overrides without everywhere",
           "quick_commands.load.comand: no such setting; did you mean quick_commands.load.command?; it is left out",
           "quick_commands.load.command: is missing; using quick_commands without load",
           'quick_commands.mail: expected {type: alias, target} or {type: exec, command}, not {"type":"…","command":"…"}; using quick_commands without mail',
@@ -334,7 +369,7 @@ describe("ConfigFile", () => {
     ["platforms:\n  telegram:\n    api_root: ftp://x\n", "platforms.telegram.api_root"],
     ["model:\n  base_url: localhost:11434/v1\n", "model.base_url"],
     ['model:\n  base_url: "javascript:alert(1)"\n', "model.base_url"],
-    ["fallback_providers:\n  - {provider: openai, model: m, base_url: file:///x}\n", "fallback_providers"]
+    ["fallback_providers:\n  - {provider: openai, model: m, base_url: file:///x}\n", "fallback_providers.0.base_url"]
   ] as const)("says what is no address, and what is no key of a setting: %s", ([config, place]) =>
     Effect.gen(function* () {
       const found = yield* issues({ config })

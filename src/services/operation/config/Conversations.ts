@@ -7,6 +7,7 @@ import {
   Days,
   Ids,
   isFreeCommand,
+  isPlaceName,
   Override,
   QuickCommand,
   Quiet,
@@ -26,7 +27,7 @@ export const conversations = {
   }),
   channelOverrides: group({
     path: "channel_overrides",
-    names: { fits: () => true, expected: "platform:chat or platform:chat:thread" },
+    names: { fits: isPlaceName, expected: "platform:chat or platform:chat:thread" },
     entry: Override,
     inner: Object.keys(Override.fields),
     expected: 'chats with what differs there, such as {"telegram:-1001": {model: fast, prompt: Answer in French.}}',

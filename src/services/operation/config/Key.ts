@@ -1,7 +1,8 @@
-import { Either, type ParseResult, Schema } from "effect"
+import { Either, Option, type ParseResult, Schema } from "effect"
 import * as Misfit from "../Misfit.js"
+import { shortened } from "../Shortened.js"
 import * as Spelling from "../Spelling.js"
-import { expecting, named } from "./Value.js"
+import { expecting, named, shape } from "./Value.js"
 
 /** What is wrong with one entry of a group, at its own path; `entry` is left out for it, `null` where only what stands at the path is. */
 export interface EntryIssue {
@@ -15,6 +16,7 @@ export const noSuchSetting = (closest: string | null): string =>
   `no such setting${closest === null ? "" : `; did you mean ${closest}?`}`
 
 const isRecord = Schema.is(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
+const isList = Schema.is(Schema.Array(Schema.Unknown))
 
 export interface Entries<out A> {
   /** Those that fit. */
@@ -64,61 +66,86 @@ export const key = <A, I>(options: {
   }
 }
 
-/** A key whose value holds entries by names of the owner's own: one that does not fit leaves the others as they are. */
-export const group = <A, I>(options: {
+/** What one entry of a group may be. */
+interface EntryOptions<A, I> {
   readonly path: string
-  readonly names: { readonly fits: (name: string) => boolean; readonly expected: string }
   readonly entry: Schema.Schema<A, I>
-  /** All keys that an entry may have. */
-  readonly inner: ReadonlyArray<string>
+  /** All keys that an entry may have; absent where it has none. */
+  readonly inner?: ReadonlyArray<string>
+  /** Is an entry with a key that is none of them left out? What was meant by it may say where a key or a token goes. */
+  readonly strict?: boolean
+  /** For the group as a whole, with an example. */
   readonly expected: string
   readonly doc: string
   readonly example?: string
-}): ConfigKey<{ readonly [name: string]: A }> => {
-  const { inner, names, path } = options
-  const decodeEntry = Misfit.decoder(options.entry, { errors: "all" })
-  const misspelt = (place: string, written: unknown): ReadonlyArray<EntryIssue> =>
-    isRecord(written)
-      ? Object.keys(written)
-          .filter((name) => !inner.includes(name))
-          .map((name) => {
-            const closest = Spelling.closest(name, inner)
+}
+
+/** Reads one entry by its name, and as it is told: what it says, or nothing, and all that is wrong with it at its own place. */
+const entryReader = <A, I>({ entry, inner, path, strict = false }: EntryOptions<A, I>) => {
+  const decode = Misfit.decoder(entry, { errors: "all" })
+  const misspelt = (place: string, told: string, written: unknown): ReadonlyArray<EntryIssue> =>
+    inner === undefined || !isRecord(written)
+      ? []
+      : Object.keys(written)
+          .filter((key) => !inner.includes(key))
+          .map((key) => {
+            const closest = Spelling.closest(key, inner)
             const problem = noSuchSetting(closest === null ? null : `${place}.${closest}`)
-            return { path: `${place}.${name}`, problem, entry: null }
+            return { path: `${place}.${shortened(key)}`, problem, entry: strict ? told : null }
           })
-      : []
+  return (name: string, told: string, written: unknown): Entries<Option.Option<A>> => {
+    const place = `${path}.${name}`
+    const unknown = misspelt(place, told, written)
+    const decoded = decode(written)
+    if (Either.isLeft(decoded)) {
+      const wrong = Misfit.issues(decoded.left).map((issue) => ({
+        path: [place, ...(issue.path === "" ? [] : [issue.path])].join("."),
+        problem: issue.problem,
+        entry: told
+      }))
+      return { value: Option.none(), issues: [...unknown, ...wrong] }
+    }
+    return { value: strict && unknown.length > 0 ? Option.none() : Option.some(decoded.right), issues: unknown }
+  }
+}
+
+/** A key whose value holds entries by names of the owner's own: one that does not fit leaves the others as they are. */
+export const group = <A, I>(
+  options: EntryOptions<A, I> & {
+    readonly names: { readonly fits: (name: string) => boolean; readonly expected: string }
+  }
+): ConfigKey<{ readonly [name: string]: A }> => {
+  const { entry, expected, names, path, ...rest } = options
+  const read = entryReader(options)
+  const schema = Schema.Record({ key: Schema.String, value: entry }).pipe(named(names.fits))
   return {
-    ...key({
-      path,
-      schema: expecting(
-        Schema.Record({ key: Schema.String, value: options.entry }).pipe(named(names.fits)),
-        options.expected
-      ),
-      fallback: {},
-      doc: options.doc,
-      ...(options.example === undefined ? {} : { example: options.example })
-    }),
+    ...key({ ...rest, path, schema: expecting(schema, expected, shape), fallback: {} }),
     entries: (input) => {
       if (!isRecord(input)) return null
       const issues: Array<EntryIssue> = []
-      const value = Object.entries(input).flatMap(([entry, written]) => {
-        const place = `${path}.${entry}`
-        issues.push(...misspelt(place, written))
-        if (!names.fits(entry)) {
-          issues.push({ path: place, problem: `expected ${names.expected}`, entry })
-          return []
-        }
-        const decoded = decodeEntry(written)
-        if (Either.isRight(decoded)) return [[entry, decoded.right] as const]
-        for (const issue of Misfit.issues(decoded.left))
-          issues.push({
-            path: [place, ...(issue.path === "" ? [] : [issue.path])].join("."),
-            problem: issue.problem,
-            entry
-          })
-        return []
+      const value = Object.entries(input).flatMap(([name, written]) => {
+        const told = shortened(name)
+        const one = read(told, told, written)
+        const fits = names.fits(name)
+        issues.push(...one.issues)
+        if (!fits) issues.push({ path: `${path}.${told}`, problem: `expected ${names.expected}`, entry: told })
+        return fits && Option.isSome(one.value) ? [[name, one.value.value] as const] : []
       })
       return { value: Object.fromEntries(value), issues }
+    }
+  }
+}
+
+/** A key whose value is a list: an entry that does not fit leaves the others as they are, in their order. */
+export const series = <A, I>(options: EntryOptions<A, I>): ConfigKey<ReadonlyArray<A>> => {
+  const { entry, expected, path, ...rest } = options
+  const read = entryReader(options)
+  return {
+    ...key({ ...rest, path, schema: expecting(Schema.Array(entry), expected, shape), fallback: [] }),
+    entries: (input) => {
+      if (!isList(input)) return null
+      const all = input.map((written, index) => read(String(index), `entry ${index}`, written))
+      return { value: all.flatMap(({ value }) => Option.toArray(value)), issues: all.flatMap(({ issues }) => issues) }
     }
   }
 }

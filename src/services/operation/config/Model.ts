@@ -1,23 +1,23 @@
 /** Settings of models: which, what they cost, what they see. */
 import { Provider } from "../Settings.js"
-import { key } from "./Key.js"
+import { KeyStrategy } from "../../agent/KeyStrategy.js"
+import { group, key, series } from "./Key.js"
 import {
+  Alias,
   Count,
   Days,
   Directories,
   Dollars,
-  Fallbacks,
+  Fallback,
   FilledText,
-  KeyStrategies,
-  Logins,
+  Login,
   Megabytes,
   MegabytesInAll,
-  Prices,
+  Price,
   Retries,
   Share,
   Switch,
   Text,
-  Texts,
   Tokens,
   TranscriptionMode,
   VisionMode,
@@ -25,7 +25,11 @@ import {
   WebAddressOrNone,
   WebSearchProvider,
   expecting,
-  nowhere
+  isLoginName,
+  isProvider,
+  loginKeys,
+  nowhere,
+  shape
 } from "./Value.js"
 
 export const model = {
@@ -62,22 +66,30 @@ export const model = {
     doc: "how many tokens the model takes in",
     example: "200000"
   }),
-  fallbacks: key({
+  fallbacks: series({
     path: "fallback_providers",
-    schema: Fallbacks,
-    fallback: [],
+    entry: Fallback,
+    inner: Object.keys(Fallback.fields),
+    strict: true,
+    expected:
+      "a list of backends {provider, model, base_url, key_env, context_length}, such as [{provider: openai, model: gpt-5-mini}]",
     doc: "backends that take over, in order: {provider, model, base_url?, key_env?}"
   }),
-  keyStrategies: key({
+  keyStrategies: group({
     path: "credential_pool_strategies",
-    schema: KeyStrategies,
-    fallback: {},
+    names: { fits: isProvider, expected: "a provider: anthropic, openai or openai-compatible" },
+    entry: expecting(KeyStrategy, "fill_first, round_robin, random or least_used", shape),
+    expected: "a way for each provider: fill_first, round_robin, random or least_used, such as {openai: round_robin}",
     doc: "how several keys or accounts of a provider are used: fill_first (the next at a limit), round_robin, random or least_used"
   }),
-  logins: key({
+  logins: group({
     path: "oauth",
-    schema: Logins,
-    fallback: {},
+    names: { fits: isLoginName, expected: "a name of letters, digits, _ and -, at most 40" },
+    entry: Login,
+    inner: loginKeys,
+    strict: true,
+    expected:
+      "logins by name {provider, base_url, client_id, client_secret_env, device_url, token_url, revoke_url, scope}, with https addresses, such as {portal: {base_url: https://api.portal.example/v1, client_id: hermes, device_url: https://portal.example/device, token_url: https://portal.example/token}}",
     doc: "ways to log in instead of a key, by name: {provider?, base_url?, client_id, device_url, token_url, revoke_url?, scope?, client_secret_env?}; `hermes auth login NAME` does it"
   }),
   dailyUsd: key({
@@ -104,10 +116,11 @@ export const model = {
     doc: "estimated dollars a day for one scheduled job",
     example: "1"
   }),
-  prices: key({
+  prices: series({
     path: "prices",
-    schema: Prices,
-    fallback: [],
+    entry: Price,
+    inner: Object.keys(Price.fields),
+    expected: "a list of prices, such as [{model: gpt-5-mini, input: 0.25, output: 2}]",
     doc: "what models cost, in dollars for a million tokens: {model, input, output, cache_read?, cache_write?}; a model is known by how its name begins"
   }),
   compression: key({
@@ -149,10 +162,11 @@ export const model = {
     fallback: false,
     doc: "no outline by rule when the model cannot write the summary"
   }),
-  modelAliases: key({
+  modelAliases: group({
     path: "model_aliases",
-    schema: Texts,
-    fallback: {},
+    names: { fits: () => true, expected: "a name" },
+    entry: Alias,
+    expected: "names and what they stand for, such as {fast: openai/gpt-5-mini}",
     doc: "short names for /model, such as {fast: openai/gpt-5-mini}"
   }),
   webSearch: key({

@@ -1,6 +1,5 @@
 /** What settings take, each with the words in which a wrong value is told. */
 import { Either, ParseResult, Schema } from "effect"
-import { KeyStrategy } from "../../agent/KeyStrategy.js"
 import * as ToolsetName from "../../agent/ToolsetName.js"
 import * as SlashCommand from "../../conversation/SlashCommand.js"
 import * as ClockTime from "../../schedule/ClockTime.js"
@@ -14,7 +13,17 @@ export const named =
     record.pipe(Schema.filter((values) => Object.keys(values).every(fits)))
 
 /** A word inside of something else, which may be a secret at the wrong place. */
-const hidden = (_: string, value: unknown): unknown => (typeof value === "string" ? "…" : value)
+const hidden = (_: string, value: unknown): unknown =>
+  typeof value === "string"
+    ? "…"
+    : isRecord(value)
+      ? Object.fromEntries(Object.entries(value).map(([name, one]) => [isSettingsName(name) ? name : "…", one]))
+      : value
+
+/** Names of settings look so; a token at the place of a name does not. */
+const isSettingsName = (name: string): boolean => /^[a-z_]{1,40}$/.test(name)
+
+const isRecord = Schema.is(Schema.Record({ key: Schema.String, value: Schema.Unknown }))
 
 /** JSON says null for these. */
 const oddNumber = (actual: unknown): string | null =>
@@ -25,7 +34,7 @@ const oddNumber = (actual: unknown): string | null =>
       : "a number without bounds (.inf, or too large to be kept)"
 
 /** What stood there, and no word of it. */
-const shape = (actual: unknown): string =>
+export const shape = (actual: unknown): string =>
   oddNumber(actual) ?? (JSON.stringify(actual, hidden) ?? "nothing").slice(0, 80)
 
 /** What stood there: a word as it was, and of what has parts only its shape. */
@@ -44,6 +53,12 @@ export const expecting = <A, I>(schema: Schema.Schema<A, I>, expected: string, f
 /** Within an entry of a group a text may be anything that was meant for another key of it, a token too. */
 const within = <A, I>(schema: Schema.Schema<A, I>, expected: string) =>
   Schema.optionalWith(expecting(schema, expected, shape), { exact: true })
+
+/** The same of what each entry has. */
+const needed = <A, I>(schema: Schema.Schema<A, I>, expected: string) =>
+  Schema.propertySignature(expecting(schema, expected, shape)).annotations({
+    missingMessage: () => `expected ${expected}`
+  })
 
 /** For what is no entry at all; what does not fit within one is told where it stands. */
 const asEntry = <Fields extends Schema.Struct.Fields>(entry: Schema.Struct<Fields>, expected: string) =>
@@ -166,23 +181,19 @@ export const UnattendedMode = expecting(
   "deny or approve"
 )
 
-export const Fallbacks = expecting(
-  Schema.Array(
-    Schema.Struct({
-      provider: Provider,
-      model: Schema.NonEmptyString,
-      base_url: Schema.optional(Schema.String.pipe(Schema.filter(isWebAddress))),
-      key_env: Schema.optional(Schema.String),
-      context_length: Schema.optional(Count)
-    }).annotations(strict)
-  ),
-  "a list of backends {provider, model, base_url, key_env, context_length}, such as [{provider: openai, model: gpt-5-mini}]"
+const providers = "offline, anthropic, openai or openai-compatible"
+/** A backend that takes over. */
+export const Fallback = asEntry(
+  Schema.Struct({
+    provider: needed(Provider, providers),
+    model: needed(Schema.NonEmptyString, "a model's name"),
+    base_url: within(Schema.String.pipe(Schema.filter(isWebAddress)), webAddress),
+    key_env: within(Schema.NonEmptyString, "the name of a variable"),
+    context_length: within(Schema.Int.pipe(Schema.positive()), "a whole number above 0")
+  }),
+  "{provider, model, base_url, key_env, context_length}"
 )
-
-export const KeyStrategies = expecting(
-  Schema.Record({ key: Schema.String, value: KeyStrategy }).pipe(named(Schema.is(Provider))),
-  "a way for each provider: fill_first, round_robin, random or least_used, such as {openai: round_robin}"
-)
+export const isProvider = Schema.is(Provider)
 
 const loopbackHosts = new Set(["localhost", "127.0.0.1", "[::1]"])
 
@@ -192,28 +203,32 @@ const isSecret = (text: string): boolean =>
   (/^https:$/.test(new URL(text).protocol) || (isWebAddress(text) && loopbackHosts.has(new URL(text).hostname)))
 const SecretAddress = Schema.String.pipe(Schema.filter(isSecret))
 
-export const Logins = expecting(
-  Schema.Record({
-    key: Schema.String,
-    value: Schema.Struct({
-      provider: Schema.optional(Schema.Literal("anthropic", "openai", "openai-compatible")),
-      base_url: Schema.optional(SecretAddress),
-      client_id: Schema.NonEmptyString,
-      client_secret_env: Schema.optional(Schema.NonEmptyString),
-      device_url: SecretAddress,
-      token_url: SecretAddress,
-      revoke_url: Schema.optional(SecretAddress),
-      scope: Schema.optional(Schema.NonEmptyString)
-    })
-      .annotations(strict)
-      .pipe(
-        Schema.filter(
-          ({ base_url, provider = "openai-compatible" }) => provider !== "openai-compatible" || base_url !== undefined
-        )
-      )
-  }).pipe(named((name) => /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/.test(name))),
-  "logins by name {provider, base_url, client_id, client_secret_env, device_url, token_url, revoke_url, scope}, with https addresses, such as {portal: {base_url: https://api.portal.example/v1, client_id: hermes, device_url: https://portal.example/device, token_url: https://portal.example/token}}"
+const secretAddress = "an https address"
+const LoginFields = asEntry(
+  Schema.Struct({
+    provider: within(
+      Schema.Literal("anthropic", "openai", "openai-compatible"),
+      "anthropic, openai or openai-compatible"
+    ),
+    base_url: within(SecretAddress, secretAddress),
+    client_id: needed(Schema.NonEmptyString, "a text"),
+    client_secret_env: within(Schema.NonEmptyString, "the name of a variable"),
+    device_url: needed(SecretAddress, secretAddress),
+    token_url: needed(SecretAddress, secretAddress),
+    revoke_url: within(SecretAddress, secretAddress),
+    scope: within(Schema.NonEmptyString, "a text")
+  }),
+  "{provider, base_url, client_id, client_secret_env, device_url, token_url, revoke_url, scope}"
 )
+export const loginKeys = Object.keys(LoginFields.fields)
+/** A way to log in instead of a key. */
+export const Login = LoginFields.pipe(
+  Schema.filter(
+    ({ base_url, provider = "openai-compatible" }) =>
+      provider !== "openai-compatible" || base_url !== undefined || "expected a base_url, which openai-compatible needs"
+  )
+)
+export const isLoginName = (name: string): boolean => /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/.test(name)
 
 export const amount = Schema.Number.pipe(Schema.nonNegative(), Schema.finite())
 export const Dollars = expecting(Schema.NullOr(amount), "dollars, 0 or more")
@@ -221,17 +236,17 @@ export const Tokens = expecting(
   Schema.NullOr(Schema.Int.pipe(Schema.nonNegative())),
   "a whole number of tokens, 0 or more"
 )
-export const Prices = expecting(
-  Schema.Array(
-    Schema.Struct({
-      model: Schema.NonEmptyString,
-      input: amount,
-      output: amount,
-      cache_read: Schema.optional(amount),
-      cache_write: Schema.optional(amount)
-    })
-  ),
-  "a list of prices, such as [{model: gpt-5-mini, input: 0.25, output: 2}]"
+const perMillion = "dollars for a million tokens, 0 or more"
+/** What a model costs. */
+export const Price = asEntry(
+  Schema.Struct({
+    model: needed(Schema.NonEmptyString, "how a model's name begins"),
+    input: needed(amount, perMillion),
+    output: needed(amount, perMillion),
+    cache_read: within(amount, perMillion),
+    cache_write: within(amount, perMillion)
+  }),
+  "{model, input, output, cache_read, cache_write}"
 )
 
 export const Quiet = expecting(
@@ -247,6 +262,9 @@ export const Quiet = expecting(
   ),
   "a span of the day such as 22:00-07:00"
 )
+/** `telegram:-1001` or `telegram:-1001:7`. */
+export const isPlaceName = (name: string): boolean => /^[a-z][a-z0-9_]*:\S+$/.test(name)
+
 /** What differs in one chat. */
 export const Override = asEntry(
   Schema.Struct({
@@ -256,10 +274,7 @@ export const Override = asEntry(
   }),
   "{model, prompt, quiet}"
 )
-export const Texts = expecting(
-  Schema.Record({ key: Schema.String, value: Schema.NonEmptyString }),
-  "names and what they stand for"
-)
+export const Alias = expecting(Schema.NonEmptyString, "a model, such as openai/gpt-5-mini", shape)
 const isOfKnownType = Schema.is(Schema.Struct({ type: Schema.Literal("alias", "exec") }))
 /** A command of the owner's own, typed with a slash. */
 export const QuickCommand = Schema.Union(
@@ -294,15 +309,18 @@ export const Declared = Schema.Record({
   key: Schema.NonEmptyString,
   value: Schema.Union(Schema.String, Schema.Number, Schema.Boolean)
 })
+/** A system takes no other, and a child process would not start. */
+const isVariable = (name: string): boolean => /^[^=\0]+$/.test(name)
+const isHeader = (name: string): boolean => /^[!#$%&'*+.^_`|~\w-]+$/.test(name)
 const McpServerFields = asEntry(
   Schema.Struct({
     enabled: within(Schema.Boolean, "true or false"),
     command: within(Schema.NonEmptyString, "a program's name or path"),
     args: within(Schema.Array(Schema.Union(Schema.String, Schema.Number)), "a list of texts"),
-    env: within(Declared, "names with a text or a number each"),
+    env: within(named(isVariable)(Declared), "names of variables with a text or a number each"),
     cwd: within(Schema.NonEmptyString, "a folder"),
     url: within(Schema.String.pipe(Schema.filter((url) => /^https?:/.test(url) && URL.canParse(url))), webAddress),
-    headers: within(Declared, "names with a text or a number each"),
+    headers: within(named(isHeader)(Declared), "names of headers with a text or a number each"),
     connect_timeout: within(Schema.Number.pipe(Schema.between(1, 600)), "seconds, 1 to 600"),
     timeout: within(Schema.Number.pipe(Schema.between(1, 400)), "seconds, 1 to 400"),
     trusted_tools: within(Schema.Array(Schema.String), "a list of names")
