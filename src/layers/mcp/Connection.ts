@@ -36,6 +36,7 @@ export const make = (server: ServerSettings, placeOf: Effect.Effect<Place>): Eff
     let tools: ReadonlyArray<ServerTool> | null = null
     let failures = 0
     let attempts = 0
+    let logged: string | null = null
 
     const become = (next: State) =>
       Effect.suspend(() => {
@@ -49,6 +50,7 @@ export const make = (server: ServerSettings, placeOf: Effect.Effect<Place>): Eff
       const conversation = yield* Conversation.open(server, yield* placeOf)
       tools ??= yield* conversation.list
       failures = 0
+      logged = null
       yield* become({ _tag: "Open", conversation })
       const why = yield* Effect.raceFirst(conversation.over, Effect.as(Queue.take(renewed), null))
       if (why === null) tools = null
@@ -62,7 +64,9 @@ export const make = (server: ServerSettings, placeOf: Effect.Effect<Place>): Eff
       const why = yield* Effect.catchAll(converse, (error) => Effect.succeed(error.detail))
       if (why === null) return
       yield* become({ _tag: "Closed", why })
-      yield* Effect.logWarning(`the MCP server "${server.name}" ${why}`)
+      // Once for what each of the next attempts meets again.
+      yield* (why === logged ? Effect.logDebug : Effect.logWarning)(`the MCP server "${server.name}" ${why}`)
+      logged = why
       const pause = pauses[failures]
       failures += 1
       const asked = Effect.raceFirst(

@@ -32,6 +32,7 @@ export const Listed = Schema.Struct({
 
 const longestToolName = 200
 const saying = (message: string) => ({ message: () => ({ message, override: true }) })
+const AnyRecord = Schema.Record({ key: Schema.String, value: Schema.Unknown })
 const OfferedTool = Schema.Struct({
   name: Schema.NonEmptyString.pipe(Schema.maxLength(longestToolName)).annotations(
     saying(`expected a text of 1 to ${longestToolName} characters`)
@@ -40,7 +41,11 @@ const OfferedTool = Schema.Struct({
     exact: true
   }),
   inputSchema: Schema.Struct(
-    { type: Schema.Literal("object") },
+    {
+      type: Schema.Literal("object"),
+      properties: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Union(AnyRecord, Schema.Boolean) })),
+      required: Schema.optional(Schema.Array(Schema.String))
+    },
     { key: Schema.String, value: Schema.Unknown }
   ).annotations(saying('expected a JSON Schema of type "object"')),
   annotations: Schema.optional(Schema.Unknown)

@@ -253,7 +253,9 @@ describe("a server that goes wrong", () => {
           left("without a name", "name: is missing"),
           left("without a name", "expected a tool with name, description and inputSchema"),
           left('"no-schema"', "inputSchema: is missing"),
-          left('"listed"', 'inputSchema: expected a JSON Schema of type "object"'),
+          ...["listed", "positional", "needing"].map((name) =>
+            left(`"${name}"`, 'inputSchema: expected a JSON Schema of type "object"')
+          ),
           left('"wide"', "its inputSchema has 32055 characters, more than 32000"),
           `the MCP server "many" offers more than 128 tools; left out are ${over} and 52 more`,
           'the MCP server "many" lists its tools on more pages than are read (at most 20, or 128 tools)',

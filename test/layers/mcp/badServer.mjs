@@ -14,6 +14,8 @@ const strange = [
   "a text",
   { name: "no-schema" },
   { ...tool("listed"), inputSchema: [] },
+  { ...tool("positional"), inputSchema: { type: "object", properties: { x: [1] } } },
+  { ...tool("needing"), inputSchema: { type: "object", required: "x" } },
   { ...tool("wide"), inputSchema: { type: "object", properties: { x: { description: "y".repeat(32_000) } } } },
   tool("a b"),
   tool("a_b")
