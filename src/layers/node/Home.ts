@@ -7,6 +7,7 @@ import { all, secretNames } from "../../services/operation/ConfigKey.js"
 import * as Directories from "./Directories.js"
 import * as DotEnv from "./DotEnv.js"
 import * as PlainFile from "./PlainFile.js"
+import * as SetupLock from "./SetupLock.js"
 import { Home, HomeUnusable } from "../../services/operation/Home.js"
 
 const ownerOnlyDirectory = 0o700
@@ -78,6 +79,30 @@ export const planned = (directory: string): Layer.Layer<Home, never, Path.Path |
 
 const isThere = (error: PlatformError): boolean => error._tag === "SystemError" && error.reason === "AlreadyExists"
 
+const madeKey = (): string => randomBytes(24).toString("base64url")
+
+const keyIn = (dotEnv: string) => Effect.map(PlainFile.text(dotEnv), (text) => DotEnv.parse(text)[apiKeyName] ?? "")
+
+/** For an owner's own file without one: by one process at a time, at its end, and nothing of it is written anew. */
+const keyMadeIn = (dotEnv: string, config: string) =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    const path = yield* Path.Path
+    if (!(yield* SetupLock.held(config))) {
+      const detail = `another program has been changing ${config} for ${SetupLock.patienceSeconds} s`
+      return yield* new HomeUnusable({ directory: path.dirname(config), detail })
+    }
+    const meanwhile = yield* keyIn(dotEnv)
+    if (meanwhile !== "") return meanwhile
+    const made = madeKey()
+    const text = yield* PlainFile.text(dotEnv)
+    const separator = text === "" || text.endsWith("\n") ? "" : "\n"
+    // One that was made by hand may be everybody's to read.
+    yield* fs.chmod(dotEnv, ownerOnlyFile)
+    yield* fs.writeFileString(dotEnv, `${separator}${apiKeyName}=${made}\n`, { flag: "a" })
+    return made
+  }).pipe(Effect.scoped)
+
 const make = (directory: string) =>
   Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
@@ -85,37 +110,43 @@ const make = (directory: string) =>
     const environment = yield* AmbientEnvironment
     const unusable = (error: { readonly message: string }) => new HomeUnusable({ directory, detail: error.message })
     const file = (name: string) => path.join(directory, name)
+    const made = (folder: string) =>
+      Effect.try({
+        try: () => Directories.make(folder, ownerOnlyDirectory),
+        catch: (error) => unusable(error instanceof Error ? error : { message: String(error) })
+      })
+    /** Whole or not at all, where the file system knows links; another process may have made it meanwhile, and changed it already. */
+    const begun = (file: string, text: string) => {
+      const wanted = { mode: ownerOnlyFile, flag: "wx" } as const
+      return Effect.acquireUseRelease(
+        Effect.succeed(`${file}.${randomBytes(6).toString("hex")}`),
+        (first) =>
+          Effect.zipRight(
+            fs.writeFileString(first, text, wanted),
+            Effect.catchAll(fs.link(first, file), () =>
+              Effect.catchIf(fs.writeFileString(file, text, wanted), isThere, () => Effect.void)
+            )
+          ),
+        (first) => Effect.ignore(fs.remove(first, { force: true }))
+      )
+    }
 
     return yield* Effect.gen(function* () {
       const fresh = !(yield* fs.exists(file("config.yaml")))
-      yield* Effect.try({
-        try: () => Directories.make(directory, ownerOnlyDirectory),
-        catch: (error) => unusable(error instanceof Error ? error : { message: String(error) })
-      })
+      yield* made(directory)
       const info = yield* fs.stat(directory)
       if ((info.mode & 0o777) !== ownerOnlyDirectory) yield* fs.chmod(directory, ownerOnlyDirectory)
-      if (!(yield* fs.exists(file("workspace"))))
-        yield* fs.makeDirectory(file("workspace"), { mode: ownerOnlyDirectory })
-      // Another process may have made it meanwhile, and changed it already.
-      if (fresh)
-        yield* fs
-          .writeFileString(file("config.yaml"), commentedConfig(), { mode: ownerOnlyFile, flag: "wx" })
-          .pipe(Effect.catchIf(isThere, () => Effect.void))
+      yield* made(file("workspace"))
+      if (fresh) yield* begun(file("config.yaml"), commentedConfig())
       if (!(yield* fs.exists(file(".env"))))
-        yield* fs.writeFileString(file(".env"), commentedEnv, { mode: ownerOnlyFile })
-      const written = yield* PlainFile.text(file(".env"))
-      const known = environment[apiKeyName] || DotEnv.parse(written)[apiKeyName]
-      const apiKey = known || randomBytes(24).toString("base64url")
-      if (!known) {
-        // one that was made by hand may be everybody's to read
-        yield* fs.chmod(file(".env"), ownerOnlyFile)
-        const separator = written === "" || written.endsWith("\n") ? "" : "\n"
-        yield* fs.writeFileString(file(".env"), `${written}${separator}${apiKeyName}=${apiKey}\n`, {
-          mode: ownerOnlyFile
-        })
-      }
+        yield* begun(
+          file(".env"),
+          environment[apiKeyName] ? commentedEnv : `${commentedEnv}${apiKeyName}=${madeKey()}\n`
+        )
+      const given = environment[apiKeyName] || (yield* keyIn(file(".env")))
+      const apiKey = given || (yield* keyMadeIn(file(".env"), file("config.yaml")))
       return placed(path, directory, environment, Redacted.make(apiKey), fresh)
-    }).pipe(Effect.catchTags({ SystemError: (error) => unusable(error), BadArgument: (error) => unusable(error) }))
+    }).pipe(Effect.catchTags({ SystemError: unusable, BadArgument: unusable, LockUnusable: unusable }))
   })
 
 /** Makes the home when it is not there (0700, a commented `config.yaml`, the API's key in `.env`) and says where its parts are. */

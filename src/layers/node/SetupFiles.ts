@@ -6,17 +6,14 @@ import path from "node:path"
 import { ConfigUnavailable, type UnknownKey, type ValueRefused } from "../../services/operation/Config.js"
 import type { SettingsUnusable } from "../../services/operation/Settings.js"
 import type { Changes } from "../../services/operation/Setup.js"
-import * as FileLock from "../sqlite/FileLock.js"
 import * as ConfigText from "./ConfigText.js"
 import * as DotEnv from "./DotEnv.js"
 import * as FileReplacement from "./FileReplacement.js"
 import * as PlainFile from "./PlainFile.js"
 import * as RealPath from "./RealPath.js"
+import * as SetupLock from "./SetupLock.js"
 
 const ownerOnly = 0o600
-
-/** One change takes milliseconds: behind this many somebody has stopped in the middle. */
-const patienceMillis = 15_000
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
@@ -74,13 +71,11 @@ export const write = (
 
   return Effect.scoped(
     Effect.gen(function* () {
-      const held = yield* FileLock.attempted(`${config}.lock`, patienceMillis).pipe(
-        Effect.mapError(unavailable(config))
-      )
+      const held = yield* Effect.mapError(SetupLock.held(config), unavailable(config))
       if (!held)
         return yield* new ConfigUnavailable({
           file: config,
-          detail: `another program has been changing it for ${patienceMillis / 1_000} s; nothing was changed, try again`
+          detail: `another program has been changing it for ${SetupLock.patienceSeconds} s; nothing was changed, try again`
         })
       yield* Effect.uninterruptible(revise)
     })

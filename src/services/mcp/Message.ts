@@ -43,7 +43,9 @@ const OfferedTool = Schema.Struct({
   inputSchema: Schema.Struct(
     {
       type: Schema.Literal("object"),
-      properties: Schema.optional(Schema.Record({ key: Schema.String, value: Schema.Union(AnyRecord, Schema.Boolean) })),
+      properties: Schema.optional(
+        Schema.Record({ key: Schema.String, value: Schema.Union(AnyRecord, Schema.Boolean) })
+      ),
       required: Schema.optional(Schema.Array(Schema.String))
     },
     { key: Schema.String, value: Schema.Unknown }

@@ -222,7 +222,7 @@ describe("ConfigFile", () => {
           "prices:",
           "  - {model: a, input: 1, output: 2, cached_read: 3}",
           "  - {model: b, input: free, output: 2}",
-          "model_aliases: {fast: openai/m, slow: [openai/n], \"two\\nlines\": 7}",
+          'model_aliases: {fast: openai/m, slow: [openai/n], "two\\nlines": 7}',
           "credential_pool_strategies: {openai: random, anthropic: randm, opnai: random}"
         ].join("\n")
         const taken = yield* settings({ config })
