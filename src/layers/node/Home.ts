@@ -16,16 +16,16 @@ const apiKeyName = "API_SERVER_KEY"
 
 /** The commented `config.yaml` of a new home, made from the table of keys: top-level keys first, then section by section. */
 export const commentedConfig = (): string => {
-  const shown = all.filter((key) => key.example !== null).map((key) => ({ key, names: key.path.split(".") }))
+  const shown = all.map((key) => ({ key, names: key.path.split(".") }))
   const lines = [
-    "# hermes-effect: every setting with its default. Remove the # before a line, and before the sections above it, to change it.",
+    "# hermes-effect: every setting, with its default or an example. Remove the # before a line, and before the sections above it, to change it.",
     "# Secrets do not belong here but into .env beside this file."
   ]
   const write = (depth: number, entries: typeof shown): void => {
     const indent = "  ".repeat(depth)
     for (const { key, names } of entries.filter((entry) => entry.names.length === depth + 1)) {
       const variable = key.env === null ? "" : ` (${key.env})`
-      lines.push(`# ${indent}${names.at(-1) ?? ""}: ${key.example ?? ""}   # ${key.doc}${variable}`)
+      lines.push(`# ${indent}${names.at(-1) ?? ""}: ${key.example}   # ${key.doc}${variable}`)
     }
     const deeper = entries.filter((entry) => entry.names.length > depth + 1)
     for (const section of new Set(deeper.map((entry) => entry.names[depth]))) {

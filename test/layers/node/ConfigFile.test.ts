@@ -134,6 +134,10 @@ describe("ConfigFile", () => {
         .map((line) => line.slice(2))
         .join("\n")
       expect(yield* issues({ config: text })).toEqual([])
+      const left = yield* withHome({ config: text }, () =>
+        Effect.map(Config, ({ values }) => values.filter(({ from, key }) => from !== "file" && key.example !== "null"))
+      )
+      expect(left.map(({ key }) => key.path)).toEqual([])
     })
   )
 

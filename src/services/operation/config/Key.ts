@@ -37,8 +37,8 @@ export interface ConfigKey<out A = unknown> {
   /** Used instead of a value that does not fit: the fallback, unless that would open what the owner meant to shut. */
   readonly refused: A
   readonly doc: string
-  /** What a person writes, for the commented file; null leaves the key out of it. */
-  readonly example: string | null
+  /** What a person writes, for the commented file: an example, or the fallback. */
+  readonly example: string
 }
 
 /** A key whose value its own schema decodes; what does not fit is reported and `refused` is used. */
@@ -62,7 +62,7 @@ export const key = <A, I>(options: {
     fallback: options.fallback,
     refused: options.refused ?? options.fallback,
     doc: options.doc,
-    example: options.example ?? null
+    example: options.example ?? JSON.stringify(options.fallback)
   }
 }
 
