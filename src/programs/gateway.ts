@@ -34,6 +34,7 @@ import { logins } from "./logins.js"
 import * as state from "./state.js"
 import { scheduling } from "./scheduling.js"
 import { stores } from "./stores.js"
+import { noJobs } from "../services/schedule/JobSummary.js"
 
 /** What the gateway is: the agent, its conversations and its state. Needs what `edges.foundation` gives; surfaces go on top. */
 export const layer = Layer.mergeAll(
@@ -62,7 +63,7 @@ const health = Layer.unwrapEffect(
         database: Effect.map(database.wrong, (error) => error?.message ?? null),
         model: Health.modelOf(route),
         jobs: Effect.catchAll(jobs.summary, (error) =>
-          Effect.as(Effect.logWarning("the jobs could not be counted", error), { scheduled: 0, next: null })
+          Effect.as(Effect.logWarning("the jobs could not be counted", error), noJobs)
         ),
         questions: approvals.open(null).pipe(
           Effect.map((open) => open.length),

@@ -8,11 +8,12 @@ import { Conversations } from "../../services/conversation/Conversations.js"
 import { Drain, type WorkItem, type WorkKind } from "../../services/operation/Drain.js"
 import { Health, type ModelStatus, type PlatformStatus, type WorkCounts } from "../../services/operation/Health.js"
 import type { OwnCommand } from "../../services/operation/OwnCommand.js"
+import type { JobSummary } from "../../services/schedule/JobSummary.js"
 
 /** What only the program knows about itself. */
 export interface Facts {
   readonly version: string
-  readonly jobs: Effect.Effect<{ readonly scheduled: number; readonly next: number | null }>
+  readonly jobs: Effect.Effect<JobSummary>
   readonly paused: Effect.Effect<boolean>
   /** How many approvals wait for an answer. */
   readonly questions: Effect.Effect<number>

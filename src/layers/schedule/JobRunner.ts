@@ -270,12 +270,13 @@ const make = Effect.gen(function* () {
             )
           )
           const status = verdict.status === "ok" ? sent.status : verdict.status
+          const reason = verdict.reason ?? sent.problem ?? sent.note
           yield* recorded(
             claim,
             {
               ...verdict,
               status,
-              reason: verdict.reason ?? sent.problem ?? sent.note,
+              reason,
               deliveryError: sent.problem,
               sessionId: trace.sessionId,
               output
@@ -289,6 +290,10 @@ const make = Effect.gen(function* () {
           )
           yield* milestone.reach("record.after")
           yield* published(job, claim, status)
+          if (status !== "ok" && status !== "delivery_queued")
+            yield* Effect.logWarning(`a run did not go well: ${status}${reason === null ? "" : `, ${reason}`}`).pipe(
+              Effect.annotateLogs({ job: job.id, name: job.name, run: runId(claim.occurrence) })
+            )
         })
       )
     })
@@ -390,6 +395,11 @@ const make = Effect.gen(function* () {
     return Effect.gen(function* () {
       const stored = yield* store.ofRun(claim.job)
       if (stored === null) return
+      if (!stored.open) {
+        // An edit of its schedule has ended it while it waited for its instant.
+        trace.settled = true
+        return
+      }
       const unwanted = RunVerdict.unwanted(claim, stored)
       if (unwanted !== null) return yield* recorded(claim, unwanted, trace)
       const route = yield* post.route(stored.job)

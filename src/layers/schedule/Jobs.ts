@@ -21,6 +21,7 @@ import { Database, type Step, Transaction } from "../../services/state/Database.
 import * as JobDefinitions from "./JobDefinitions.js"
 
 const shown = 3
+const editedBefore = "the schedule was edited before it ran"
 const pausedReason = "it waits for its owner's word"
 
 /** Runs left of a job that is to run so often in all. */
@@ -217,7 +218,8 @@ const make = Effect.gen(function* () {
             appointment !== null && !moved && job.nextRunAt !== null
               ? { ...appointment, nextAt: job.nextRunAt }
               : appointment
-          yield* store.reschedule(number, kept, "the schedule was edited before it ran")
+          yield* store.reschedule(number, kept, editedBefore)
+          if (moved) yield* store.recall(number, kept?.nextAt ?? null, editedBefore)
           if (remaining === 0) yield* store.setState(number, "completed", null)
           else if (job.state === "error") yield* store.setState(number, "scheduled", null)
         }),
@@ -331,7 +333,9 @@ const make = Effect.gen(function* () {
         "job.run",
         stored,
         store.wake({ job: number, at, kind: "manual", attempt: 0, context: said }),
-        ["it runs as soon as a gateway can: `hermes cron runs` shows it"]
+        [
+          `it runs${job.state === "paused" ? ", although it is paused," : ""} as soon as a gateway can: \`hermes cron runs\` shows it`
+        ]
       )
     })
 

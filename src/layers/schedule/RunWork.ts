@@ -95,7 +95,9 @@ const scriptFailed = (error: ScriptFailed | ScriptRefused): Work =>
     ? failed("script", error.message)
     : failed(
         error.reason === "timeout" ? "script_timeout" : "script",
-        [error.detail, error.stderr, error.stdout].filter((text) => text !== "").join("\n")
+        [error.detail, [error.stderr, error.stdout].filter((text) => text.trim() !== "").join("\n")]
+          .filter((text) => text !== "")
+          .join(": ")
       )
 
 const modelKind: { readonly [reason in ModelError["reason"]]?: FailureKind } = {

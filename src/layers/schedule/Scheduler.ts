@@ -236,10 +236,11 @@ const make = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const longest = SharedMinute.untilNext(now)
     if (next === null) return longest
-    // What is due and was not claimed is not ours to claim: no spinning on it.
     const rest = next - aheadMillis - now
-    if (rest <= 0) return claimed.length > 0 || missed.length > 0 ? 0 : 1_000
-    return Math.min(longest, rest)
+    if (rest > 0) return Math.min(longest, rest)
+    if (claimed.length > 0 || missed.length > 0) return 0
+    // Its run before is under way: that is judged at the instant. What was due and not claimed is not ours: no spinning on it.
+    return next > now ? next - now : 1_000
   }).pipe(
     Effect.catchAll((error) =>
       Effect.as(Effect.logError("the scheduler could not look what is due", error), againMillis)

@@ -98,6 +98,9 @@ const insertOther = `INSERT INTO occurrences (job, at, last_at, count, kind, sta
 /** All that were looked at: they are the first of the table. */
 const deleteDue = "DELETE FROM due WHERE (next_at, settled, job) <= (?, ?, ?)"
 
+/** Where some were left for their instant. */
+const deleteLooked = "DELETE FROM due WHERE next_at <= ? AND job IN (SELECT value FROM json_each(?))"
+
 /** The next instants of jobs that are settled up to the same one. */
 const insertDue = `INSERT INTO due (next_at, settled, job) SELECT value, ?, CAST(key AS INTEGER) FROM json_each(?) WHERE true
   ON CONFLICT DO NOTHING`
@@ -246,6 +249,7 @@ const make = Effect.gen(function* () {
       }
       for (const wake of wakes) {
         const busy = wake.busy || begun.has(wake.job)
+        if (busy && wake.at > now) continue
         // Two in one millisecond are two runs all the same.
         const rows = yield* decodeClaimed(
           yield* sql`INSERT INTO occurrences (job, at, count, kind, state, token, attempts, claimed_at, finished_at, reason, context)
@@ -276,7 +280,13 @@ const make = Effect.gen(function* () {
       yield* ClaimRecovery.places(rules)
       due = yield* sql.unsafe(selectDue, [until]).values
     }
-    for (const row of due)
+    const looked: Array<number> = []
+    let last: (typeof due)[number] | null = null
+    for (const row of due) {
+      // Whether the run before is over by then is not known before then.
+      if (row[5] === 1 && typeof row[1] === "number" && row[1] > now) continue
+      last = row
+      if (typeof row[0] === "number") looked.push(row[0])
       if (isDueRow(row)) {
         let rule = known.get(row[2])
         if (rule === undefined) {
@@ -287,6 +297,7 @@ const make = Effect.gen(function* () {
         if (rule === null) plan.breakOff(row[0])
         else judge(row, rule, row[6] < row[1] ? noInstants : yield* OwnInstants.from(row[0], row[1]), now, until, plan)
       } else if (typeof row[0] === "number") plan.breakOff(row[0])
+    }
     const claimed = plan.plain.length === 0 ? [] : yield* claimPlain(plan.plain, now, standing[2])
     yield* milestone.reach("claim.inside")
     const missed: Array<Claimed> = []
@@ -300,8 +311,10 @@ const make = Effect.gen(function* () {
         if (open.has(`${row.job} ${row.scheduledAt}`)) claimed.push(row)
         else if (gone.has(row.job)) missed.push(row)
     }
-    const last = due.at(-1)
-    if (last !== undefined) yield* sql.unsafe(deleteDue, [last[1], last[6], last[0]])
+    if (last !== null)
+      yield* looked.length === due.length
+        ? sql.unsafe(deleteDue, [last[1], last[6], last[0]])
+        : sql.unsafe(deleteLooked, [until, JSON.stringify(looked)])
     for (const [settled, members] of plan.next) yield* sql.unsafe(insertDue, [settled, `{${members.join()}}`])
     for (const [statement, jobs] of [
       [countRuns, plan.counted],

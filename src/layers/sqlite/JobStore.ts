@@ -9,6 +9,7 @@ import * as Lateness from "../../services/schedule/Lateness.js"
 import { MonitorState } from "../../services/schedule/Monitor.js"
 import * as Schedule from "../../services/schedule/Schedule.js"
 import { Database, type Step, Transaction } from "../../services/state/Database.js"
+import * as ClaimRecovery from "./ClaimRecovery.js"
 import * as Due from "./Due.js"
 import * as JobRows from "./JobRows.js"
 import * as OwnInstants from "./OwnInstants.js"
@@ -16,9 +17,11 @@ import * as RightedClock from "./RightedClock.js"
 import * as Rows from "./Rows.js"
 import * as ScheduleRules from "./ScheduleRules.js"
 import { codeOf } from "./SqliteFailure.js"
+import { noJobs } from "../../services/schedule/JobSummary.js"
 
 const Inserted = Rows.first(Schema.Struct({ number: JobNumber }))
 const Named = Rows.first(Schema.Struct({ id: Schema.String }))
+const Recalled = Rows.whole(Schema.Struct({ count: Schema.Number }))
 const Ruled = Rows.first(Schema.Struct({ rule: Schema.Number }))
 const PutAside = Rows.first(
   Schema.Struct({
@@ -29,7 +32,9 @@ const PutAside = Rows.first(
     pausedAt: Schema.NullOr(Millis).annotations({ decodingFallback: () => Either.right(null) })
   })
 )
-const Summary = Rows.first(Schema.Struct({ scheduled: Schema.Number, next: Schema.NullOr(Millis) }))
+const Summary = Rows.first(
+  Schema.Struct({ scheduled: Schema.Number, next: Schema.NullOr(Millis), failing: Schema.Number })
+)
 const Zoned = Rows.all(
   Schema.Struct({ job: JobNumber, nextAt: Millis, settled: Millis, rule: Schedule.Stored }),
   "schedule"
@@ -219,6 +224,22 @@ const make = Effect.gen(function* () {
         update(job, (sql) => sql`name = ${definition.name}, definition = ${text}`)
       ).pipe(orTaken(definition.name)),
     reschedule,
+    recall: (job, nextAt, reason) =>
+      Effect.gen(function* () {
+        const sql = yield* Transaction
+        const now = yield* Clock.currentTimeMillis
+        const waiting = yield* Recalled(sql`UPDATE occurrences
+          SET state = 'skipped', finished_at = ${now}, token = NULL, lease_until = NULL, reason = ${reason}
+          WHERE job = ${job} AND finished_at IS NULL AND kind IN ('on_time', 'late', 'catch_up') AND at IS NOT ${nextAt}
+            AND (state = 'claimed' OR started_at > ${now}) RETURNING count`)
+        for (const { count } of waiting)
+          yield* ClaimRecovery.recordOnJob(job, count, now, {
+            status: "skipped",
+            error: null,
+            deliveryError: null,
+            streak: "same"
+          })
+      }),
     setPaused: (job, paused) =>
       Effect.gen(function* () {
         const sql = yield* Transaction
@@ -321,8 +342,9 @@ const make = Effect.gen(function* () {
     summary: database.read("job.summary", (sql) =>
       Effect.map(
         Summary(sql`SELECT (SELECT count(*) FROM schedule) AS scheduled,
-          (SELECT next_at FROM due WHERE ${sql.literal(Due.isPlace("due"))} ORDER BY next_at LIMIT 1) AS next`),
-        (row) => row ?? { scheduled: 0, next: null }
+          (SELECT next_at FROM due WHERE ${sql.literal(Due.isPlace("due"))} ORDER BY next_at LIMIT 1) AS next,
+          (SELECT count(*) FROM jobs WHERE failure_streak > 0 AND removed_at IS NULL AND state <> 'completed') AS failing`),
+        (row) => row ?? noJobs
       )
     ),
     rightClock: Effect.fn("JobStore.rightClock")((timezone: string) =>

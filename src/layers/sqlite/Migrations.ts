@@ -23,6 +23,7 @@ import { delegationParents } from "./migrations/0110_delegation_parents.js"
 import { due } from "./migrations/0120_due.js"
 import { occurrenceRules } from "./migrations/0130_occurrence_rules.js"
 import { pairingAddress } from "./migrations/0140_pairing_address.js"
+import { failingJobs } from "./migrations/0150_failing_jobs.js"
 import { usageDays } from "./migrations/0055_usage_days.js"
 import { waitingDeliveries } from "./migrations/0070_waiting_deliveries.js"
 import { liveMessages } from "./migrations/0090_live_messages.js"
@@ -54,7 +55,8 @@ const migrations = {
   "0110_delegation_parents": delegationParents,
   "0120_due": due,
   "0130_occurrence_rules": occurrenceRules,
-  "0140_pairing_address": pairingAddress
+  "0140_pairing_address": pairingAddress,
+  "0150_failing_jobs": failingJobs
 }
 
 const numberOf = (name: string): number => Number.parseInt(name, 10)

@@ -15,6 +15,7 @@ import { fields, patchOf } from "./cron/options.js"
 import * as Words from "./cron/words.js"
 import { configuredZone, systemZone } from "./cron/zone.js"
 import { desk } from "./desk.js"
+import { usage } from "./failure.js"
 import * as Listed from "./listed.js"
 import { json } from "./invocation.js"
 import { limit } from "./options.js"
@@ -86,13 +87,16 @@ const edit = Command.make(
       notInCron("a job"),
       Effect.gen(function* () {
         const { jobs } = yield* Desk
-        const job = yield* jobs.edit(reference, {
+        const patch = {
           ...patchOf(asked),
           ...(Option.isNone(schedule) ? {} : { schedule: schedule.value }),
           ...(Option.isNone(prompt) ? {} : { prompt: prompt.value }),
           ...(agent ? { noAgent: false } : {}),
           ...(noAttach ? { attachToSession: false } : {})
-        })
+        }
+        if (Object.keys(patch).length === 0)
+          return yield* usage("nothing of it is to be changed; `hermes cron edit --help` shows what can be")
+        const job = yield* jobs.edit(reference, patch)
         yield* answer(JobView, job, (changed) => Words.changed("Changed", changed))
       }).pipe(Effect.provide(desk))
     )

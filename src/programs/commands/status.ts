@@ -9,6 +9,7 @@ import { Invocation } from "./invocation.js"
 import { answer, moment, plain, table } from "./output.js"
 import { counted, questionLines, workWords } from "./work.js"
 import { running, silent } from "./owner.js"
+import { noJobs } from "../../services/schedule/JobSummary.js"
 
 const nobody: GatewayStatus = {
   gateway: { running: false, pid: null, url: null, version, startedAt: null },
@@ -16,7 +17,7 @@ const nobody: GatewayStatus = {
   model: null,
   platforms: [],
   questions: 0,
-  jobs: { scheduled: 0, next: null },
+  jobs: noJobs,
   paused: false
 }
 
@@ -35,8 +36,12 @@ const atWork = (work: GatewayStatus["work"]): string => {
   return told === "" ? "Nothing is at work." : `At work: ${told}.`
 }
 
-const toCome = ({ next, scheduled }: GatewayStatus["jobs"]): string =>
-  `${counted(scheduled, "job")} to come${next === null ? "" : `, next at ${moment(next)}`}`
+const toCome = ({ failing, next, scheduled }: GatewayStatus["jobs"]): string =>
+  [
+    scheduled === 0 ? "No jobs are to come" : `${counted(scheduled, "job")} to come`,
+    ...(next === null ? [] : [`next at ${moment(next)}`]),
+    ...(failing === 0 ? [] : [`${failing} failing: \`hermes cron incidents\` tells why`])
+  ].join(", ")
 
 /** A home that is not there is not made for this. A gateway that does not answer is no running one, but has its pid. */
 const atRest = Effect.gen(function* () {
@@ -87,7 +92,7 @@ const lines = (status: GatewayStatus): ReadonlyArray<string> => {
         `The gateway runs at ${gateway.url} (version ${gateway.version}, process ${gateway.pid}, since ${moment(gateway.startedAt)}).`,
         atWork(work),
         ...questionLines(questions),
-        jobs.scheduled === 0 ? "No jobs are to come." : `${toCome(jobs)}.`,
+        `${toCome(jobs)}.`,
         ...(paused ? ["It is paused: no new turns and no jobs until `hermes unpause`."] : []),
         ...modelLines(status),
         ...table(

@@ -142,7 +142,8 @@ export const job = (
     at: createdAt,
     kind: "job",
     id,
-    text: `the job ${quote(name)} (${meant === null ? schedule : ScheduleWords.words(meant)}) was made${by}${from}; what it says goes to ${targets[deliver] ?? deliver}`
+    // Of what it was before an edit nothing is kept.
+    text: `the job ${quote(name)} was made${by}${from}; as it stands it is due ${meant === null ? schedule : ScheduleWords.words(meant)}, and what it says goes to ${targets[deliver] ?? deliver}`
   }
 }
 

@@ -1,6 +1,7 @@
 import { Context, type Effect, Schema } from "effect"
 import { Instant } from "./Instant.js"
 import { OwnCommand } from "./OwnCommand.js"
+import { JobSummary } from "../schedule/JobSummary.js"
 
 /** How the gateway is, in a word: while it is `starting` every request but `/health` waits, `draining` refuses new work. */
 export const HealthState = Schema.Literal("starting", "ok", "draining")
@@ -47,7 +48,7 @@ export const GatewayStatus = Schema.Struct({
   platforms: Schema.Array(PlatformStatus),
   /** Approvals that wait for a person's answer. */
   questions: Schema.optionalWith(Schema.Int, { default: () => 0 }),
-  jobs: Schema.Struct({ scheduled: Schema.Int, next: Schema.NullOr(Instant) }),
+  jobs: JobSummary,
   paused: Schema.Boolean
 }).annotations({ identifier: "GatewayStatus" })
 export type GatewayStatus = typeof GatewayStatus.Type

@@ -5,6 +5,7 @@ import type { Job, JobDefinition, JobId, JobNumber, JobState } from "./Job.js"
 import type { JobAmbiguous, JobNameTaken, JobNotFound } from "./JobError.js"
 import type { MonitorState } from "./Monitor.js"
 import type { Schedule } from "./Schedule.js"
+import type { JobSummary } from "./JobSummary.js"
 
 /** A job with what only the scheduler has to know of it. */
 export interface StoredJob {
@@ -86,7 +87,12 @@ export class JobStore extends Context.Tag("hermes/schedule/JobStore")<
     /** As `find`, for who takes the job away: a count or a time of its own that nobody can read is told as none. */
     readonly findSpoilt: (reference: string) => Effect.Effect<StoredJob, JobNotFound | StateError>
     readonly list: (options: { readonly all: boolean }) => Effect.Effect<ReadonlyArray<StoredJob>, StateError>
-    readonly summary: Effect.Effect<{ readonly scheduled: number; readonly next: number | null }, StateError>
+    readonly summary: Effect.Effect<JobSummary, StateError>
+    /**
+     * Ends, as skipped, what is claimed of an earlier schedule and has not begun; the occurrence at `nextAt` is one of the
+     * new schedule too (cron-delivery.md 1.7).
+     */
+    readonly recall: (job: JobNumber, nextAt: number | null, reason: string) => Step<void>
     /** Schedules without a zone of their own follow the configured one (once, at a start). */
     readonly rezone: (timezone: string) => Effect.Effect<number, StateError>
     /**

@@ -3,6 +3,7 @@ import { WellFormed } from "../operation/WellFormed.js"
 import type { StateError } from "../state/StateError.js"
 import type { Job, JobId, JobNumber, JobOrigin } from "./Job.js"
 import type { JobAmbiguous, JobError, JobNotFound } from "./JobError.js"
+import type { JobSummary } from "./JobSummary.js"
 
 const text = Schema.optional(Schema.NullOr(WellFormed))
 const list = Schema.optional(Schema.NullOr(Schema.Union(WellFormed, Schema.Array(WellFormed))))
@@ -89,7 +90,7 @@ export class Jobs extends Context.Tag("hermes/schedule/Jobs")<
     /** Next to run first, then those that wait for somebody, then the finished ones. Without `all`: no completed ones. */
     readonly list: (options: { readonly all: boolean }) => Effect.Effect<ReadonlyArray<JobView>, StateError>
     /** How many are scheduled, and when the next is due (epoch milliseconds). */
-    readonly summary: Effect.Effect<{ readonly scheduled: number; readonly next: number | null }, StateError>
+    readonly summary: Effect.Effect<JobSummary, StateError>
     /** Takes what an unpinned job runs on from the settings of now (`resnap`). */
     readonly resnap: (reference: string) => Effect.Effect<JobView, JobError>
   }

@@ -415,7 +415,7 @@ export const backstage = (changes: Partial<SettingsShape["apiServer"]> = {}) =>
       workingDirectory: null,
       command: { program: "hermes", options: "" },
       version: "1.2.3",
-      jobs: Effect.succeed({ scheduled: 0, next: null }),
+      jobs: Effect.succeed({ scheduled: 0, next: null, failing: 0 }),
       questions: Effect.succeed(1),
       paused: Effect.succeed(false),
       model: Effect.succeed({ provider: "scripted", name: "script", trouble: null })

@@ -32,7 +32,7 @@ const health = HealthLayer.layer({
   workingDirectory: null,
   command: { program: "hermes", options: "" },
   version: "9.9.9",
-  jobs: Effect.succeed({ scheduled: 3, next: 60_000 }),
+  jobs: Effect.succeed({ scheduled: 3, next: 60_000, failing: 1 }),
   questions: Effect.succeed(1),
   paused: Effect.succeed(true),
   model: Effect.succeed({ provider: "offline", name: "offline", trouble: null })
@@ -56,7 +56,7 @@ describe("Health", () => {
       assert.deepStrictEqual(status.platforms, [
         { name: "telegram", state: "failed", error: "bad token: set TELEGRAM_BOT_TOKEN" }
       ])
-      assert.deepInclude(status, { questions: 1, jobs: { scheduled: 3, next: 60_000 }, paused: true })
+      assert.deepInclude(status, { questions: 1, jobs: { scheduled: 3, next: 60_000, failing: 1 }, paused: true })
       assert.include(status.gateway, { url: "http://127.0.0.1:1", version: "9.9.9", running: true })
       assert.strictEqual((yield* asked.detail).conversations[0]?.queued, 2)
     }).pipe(Effect.provide(health))

@@ -41,7 +41,7 @@ describe("jobs", () => {
       expect(once.job).toMatchObject({ deliver: "local", times: 1 })
       expect(once.next).toEqual([noon + 30 * minute])
       expect((yield* service.list({ all: false })).map(({ job }) => job.name)).toEqual(["say hello", "stretch"])
-      expect(yield* service.summary).toEqual({ scheduled: 2, next: noon + 30 * minute })
+      expect(yield* service.summary).toEqual({ scheduled: 2, next: noon + 30 * minute, failing: 0 })
     }).pipe(Effect.provide(jobs()))
   )
 
