@@ -93,7 +93,10 @@ export const make = Effect.gen(function* () {
     })
 
   /** Ids for names, so that a job that is renamed is still meant. */
-  const contextOf = (value: string | ReadonlyArray<string> | null): Effect.Effect<ReadonlyArray<string>, JobError> =>
+  const contextOf = (
+    value: string | ReadonlyArray<string> | null,
+    own: JobId | null
+  ): Effect.Effect<ReadonlyArray<string>, JobError> =>
     Effect.forEach(JobFields.list(value), (reference) =>
       reference.toLowerCase() === "self"
         ? Effect.succeed("self")
@@ -101,7 +104,7 @@ export const make = Effect.gen(function* () {
             Effect.catchTag(store.find(reference), "JobNotFound", () =>
               invalid("contextFrom", reference, "there is no such job; name one by its id or exact name, or `self`")
             ),
-            ({ job }) => job.id as string
+            ({ job }) => (job.id === own ? "self" : String(job.id))
           )
     )
 
@@ -244,6 +247,10 @@ export const make = Effect.gen(function* () {
   ): Effect.Effect<Read, JobError> =>
     Effect.gen(function* () {
       const was = before?.definition ?? null
+      for (const field of ["skills", "contextFrom", "deliver", "failureDeliver", "enabledToolsets"] as const) {
+        const wrong = JobFields.tooMany(field, patch[field])
+        if (wrong !== null) return yield* wrong
+      }
       const prompt = (given(patch.prompt, was?.prompt) ?? "").trim()
       const skillNames = yield* skillsOf(patch, was?.skills ?? [])
       const script = JobFields.text(given(patch.script, was?.script))
@@ -251,6 +258,7 @@ export const make = Effect.gen(function* () {
       const monitor = yield* monitorOf(patch, was?.monitor ?? null)
       if (prompt.length > longestPrompt)
         return yield* invalid("prompt", prompt, `expected at most ${longestPrompt} characters`)
+      if (prompt.includes("\0")) return yield* invalid("prompt", prompt, "expected a text without NUL characters")
       if (prompt === "" && skillNames.length === 0 && script === null)
         return yield* invalid("prompt", "", "a job needs something to do: a prompt, a skill or a script")
       if (noAgent && script === null) return yield* invalid("script", "", "a job without an agent needs a script")
@@ -294,7 +302,7 @@ export const make = Effect.gen(function* () {
         script,
         noAgent,
         monitor,
-        contextFrom: yield* contextOf(given(patch.contextFrom, was?.contextFrom) ?? null),
+        contextFrom: yield* contextOf(given(patch.contextFrom, was?.contextFrom) ?? null, before?.id ?? null),
         schedule:
           schedule.kind === "once"
             ? ScheduleText.format(schedule)
@@ -318,7 +326,14 @@ export const make = Effect.gen(function* () {
       }
     })
 
-  return { read, snapshot, scanned }
+  /** What is said to one run is judged as a prompt is. */
+  const said = (text: string): Effect.Effect<void, JobError> =>
+    Effect.zipRight(
+      scanned("the run's context", text),
+      guard.check({ prompt: text, script: null, monitorScript: null })
+    )
+
+  return { read, snapshot, said }
 })
 
 export type JobDefinitions = Effect.Effect.Success<typeof make>

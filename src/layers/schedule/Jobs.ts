@@ -324,7 +324,7 @@ const make = Effect.gen(function* () {
       const stored = yield* store.find(reference)
       const { asked, job, number, open } = stored
       const said = JobFields.text(context)
-      if (said !== null) yield* definitions.scanned("the run's context", said)
+      if (said !== null) yield* definitions.said(said)
       if (open) return yield* new JobNotReady({ job: job.name, detail: "it runs already" })
       if (asked)
         return yield* new JobNotReady({ job: job.name, detail: "a run was asked for already and is about to begin" })

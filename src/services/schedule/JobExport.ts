@@ -1,6 +1,7 @@
 /** Jobs as a document that people read, keep and edit (`hermes cron export|import`). What is as usual is left out. Pure. */
 import { Schema } from "effect"
 import type { JobView } from "../api/Jobs.js"
+import * as JobFields from "./JobFields.js"
 import type { JobDraft } from "./Jobs.js"
 
 const text = Schema.optional(Schema.String)
@@ -29,7 +30,8 @@ export const ExportedJob = Schema.Struct({
   baseUrl: text,
   reasoningEffort: text,
   attachToSession: flag,
-  paused: flag
+  paused: flag,
+  pausedReason: text
 })
 export type ExportedJob = typeof ExportedJob.Type
 
@@ -55,7 +57,7 @@ const exported = (job: JobView, nameOf: (id: string) => string): ExportedJob => 
   if (job.noAgent) entry.noAgent = true
   if (job.monitor?.kind === "script") entry.monitorScript = job.monitor.target
   if (job.monitor?.kind === "url") entry.monitorUrl = job.monitor.target
-  if (job.contextFrom.length > 0) entry.contextFrom = job.contextFrom.map(nameOf)
+  if (job.contextFrom.length > 0) entry.contextFrom = job.contextFrom.map((id) => (id === job.id ? "self" : nameOf(id)))
   if (job.enabledToolsets !== null) entry.toolsets = job.enabledToolsets
   if (job.workdir !== null) entry.workdir = job.workdir
   if (job.model !== null) entry.model = job.model
@@ -64,6 +66,7 @@ const exported = (job: JobView, nameOf: (id: string) => string): ExportedJob => 
   if (job.reasoningEffort !== null) entry.reasoningEffort = job.reasoningEffort
   if (job.attachToSession !== null) entry.attachToSession = job.attachToSession
   if (job.state === "paused") entry.paused = true
+  if (job.state === "paused" && job.stateReason !== null) entry.pausedReason = job.stateReason
   return entry
 }
 
@@ -78,12 +81,22 @@ export const draft = ({ toolsets, ...job }: ExportedJob): JobDraft => ({
   ...(toolsets === undefined ? {} : { enabledToolsets: toolsets })
 })
 
+const named = (value: ExportedJob["contextFrom"]): ReadonlyArray<string> => JobFields.list(value)
+
+/** Without the answers of jobs that are made after it: two may be given each other's. */
+export const startable = (job: ExportedJob, later: ReadonlyArray<ExportedJob>): ExportedJob => {
+  const waited = named(job.contextFrom).filter((name) => later.some((other) => other.name === name))
+  return waited.length === 0
+    ? job
+    : { ...job, contextFrom: named(job.contextFrom).filter((name) => !waited.includes(name)) }
+}
+
 /** Jobs in an order in which each comes after those whose answers it is given, as far as there is one. */
 export const inOrder = (jobs: ReadonlyArray<ExportedJob>): ReadonlyArray<ExportedJob> => {
   const left = [...jobs]
   const ordered: Array<ExportedJob> = []
   const waits = (job: ExportedJob): boolean => {
-    const wanted = typeof job.contextFrom === "string" ? [job.contextFrom] : (job.contextFrom ?? [])
+    const wanted = named(job.contextFrom)
     return left.some((other) => other !== job && other.name !== undefined && wanted.includes(other.name))
   }
   while (left.length > 0) {

@@ -15,6 +15,14 @@ export const list = (value: string | ReadonlyArray<string> | null | undefined): 
   return [...new Set(parts.flatMap((part) => part.split(",")).map((part) => part.trim()))].filter((part) => part !== "")
 }
 
+const mostEntries = 50
+
+/** Each entry is looked up, and may be a chat or a job: more than anybody means would hold up whatever is due. */
+export const tooMany = (field: string, value: string | ReadonlyArray<string> | null | undefined): JobInvalid | null => {
+  const { length } = list(value)
+  return length <= mostEntries ? null : invalid(field, `${length} entries`, `expected at most ${mostEntries}`)
+}
+
 const forever: ReadonlySet<string> = new Set(["", "forever", "infinite", "inf", "none", "null"])
 const once: ReadonlySet<string> = new Set(["once", "one", "1x"])
 const mostRuns = 1_000_000_000
@@ -53,7 +61,7 @@ export const derivedName = (job: {
   readonly skills: ReadonlyArray<string>
   readonly script: string | null
 }): string => {
-  const line = job.prompt.replace(/\s+/g, " ").trim()
+  const line = job.prompt.replace(/[\s\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, " ").trim()
   const said =
     line.length > nameLength
       ? `${[...line]
@@ -61,7 +69,8 @@ export const derivedName = (job: {
           .join("")
           .trimEnd()}…`
       : line
-  return said || (job.skills[0] ?? job.script ?? "job")
+  // In an address of the API dots lead elsewhere.
+  return said.replace(/^\.{1,2}$/, "") || (job.skills[0] ?? job.script ?? "job")
 }
 
 /** Another name where that one is taken. */

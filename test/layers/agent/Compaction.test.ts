@@ -97,7 +97,8 @@ const append = (id: SessionId, messages: ReadonlyArray<Message>) =>
   Effect.gen(function* () {
     const transcript = yield* Transcript
     const database = yield* Database
-    return yield* database.write("test", transcript.append(id, null, messages))
+    const appended = yield* database.write("test", transcript.append(id, null, messages))
+    return appended.map((row) => row.id)
   })
 
 /** `turns` questions with their answers, each about so many characters long. */

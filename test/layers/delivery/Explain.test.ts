@@ -109,7 +109,7 @@ describe("the story", () => {
       expect(seen.toSorted()).toEqual(["call", "delivery", "job", "run", "session", "turn"])
       expect([seen[0], seen.at(-1)]).toEqual(["job", "delivery"])
       expect(told(story)).toMatch(
-        /the job “Report” \(every hour\) was made by telegram:7 in telegram:500000001; what it says goes to the chat that it was made in/
+        /the job “Report” was made by telegram:7 in telegram:500000001; as it stands it is due every hour, and what it says goes to the chat that it was made in/
       )
       expect(told(story)).toMatch(/a run, due at 20\S+ \S+, because somebody asked for it: (it runs|it went well)/)
       expect(told(story)).toContain("it is a scheduled job's")

@@ -13,7 +13,20 @@ import { StateCorrupt } from "../../../src/services/state/StateError.js"
 
 const [, , file = "", mode = ""] = process.argv
 
-const say = (line: unknown) => Effect.sync(() => writeSync(1, `${JSON.stringify(line)}\n`))
+/** Whoever reads may be slower than the writers are: a full pipe is waited for. */
+const say = (line: unknown): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    try {
+      writeSync(1, `${JSON.stringify(line)}\n`)
+      return Effect.void
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) throw error
+      return Effect.zipRight(
+        Effect.sleep(1),
+        Effect.suspend(() => say(line))
+      )
+    }
+  })
 
 /** 30 writers, each row in two statements that belong together; a few steps fail on purpose. */
 const write = Effect.gen(function* () {

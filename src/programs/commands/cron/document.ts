@@ -9,11 +9,12 @@ import process from "node:process"
 import { JobView } from "../../../services/api/Jobs.js"
 import { Desk, type DeskError } from "../../../services/operation/Desk.js"
 import * as Misfit from "../../../services/operation/Misfit.js"
+import { isTerminal } from "../../../services/schedule/Job.js"
 import * as JobExport from "../../../services/schedule/JobExport.js"
 import { desk } from "../desk.js"
 import { failed, unreadable } from "../failure.js"
 import { json } from "../invocation.js"
-import { answer, plain, say } from "../output.js"
+import { answer, note, plain, say } from "../output.js"
 import { notInCron } from "./notInCron.js"
 
 const yaml = Effect.promise(() => import("yaml"))
@@ -25,7 +26,9 @@ export const exported = Command.make(
     Effect.gen(function* () {
       const { jobs: known } = yield* Desk
       const all = yield* known.all
-      const wanted = jobs.length === 0 ? all : yield* Effect.forEach(jobs, known.get)
+      const wanted = jobs.length === 0 ? all.filter((job) => !isTerminal(job)) : yield* Effect.forEach(jobs, known.get)
+      if (jobs.length === 0 && wanted.length < all.length)
+        yield* note(`${all.length - wanted.length} jobs that are over are left out; name them to have them too`)
       const names = JobExport.of(all)
       const ids = new Set<string>(wanted.map((job) => job.id))
       const document = { ...names, jobs: names.jobs.filter((_, index) => ids.has(all[index]?.id ?? "")) }
@@ -90,6 +93,9 @@ const Imported = Schema.Array(
   })
 )
 
+type Row = (typeof Imported.Type)[number]
+const rowOf = (row: Row): Row => row
+
 /** Each note once, with the jobs that it is about where it is not about all: a file of fifty says nothing fifty times. */
 const notesOf = (rows: typeof Imported.Type): ReadonlyArray<string> => {
   const taken = rows.filter(({ job }) => job !== null).length
@@ -113,14 +119,19 @@ export const imported = Command.make(
       Effect.gen(function* () {
         const { jobs } = yield* Desk
         const document = yield* parsed(file, yield* read(file))
-        const outcomes = yield* Effect.forEach(JobExport.inOrder(document.jobs), (entry) => {
-          const { paused, ...draft } = JobExport.draft(entry)
+        const entries = JobExport.inOrder(document.jobs)
+        const made = yield* Effect.forEach(entries, (entry, index) => {
+          const startable = JobExport.startable(entry, entries.slice(index + 1))
+          const { paused, pausedReason, ...draft } = JobExport.draft(startable)
           const edit = (name: string) =>
             Effect.map(jobs.edit(name, draft), (job) => ({ outcome: "updated" as const, job }))
-          const create = Effect.map(jobs.create(paused === undefined ? draft : { ...draft, paused }), (job) => ({
-            outcome: "created" as const,
-            job
-          }))
+          const create = Effect.map(
+            jobs.create(paused === true ? { ...draft, paused, pausedReason } : draft),
+            (job) => ({
+              outcome: "created" as const,
+              job
+            })
+          )
           const name = entry.name ?? null
           const isTaken = (error: DeskError) => error._tag === "Refused" && error.code === "job_name_taken"
           return create.pipe(
@@ -128,7 +139,10 @@ export const imported = Command.make(
               (error) => isTaken(error) && update && name !== null,
               () => edit(name ?? "")
             ),
-            Effect.map(({ job, outcome }) => ({ name: job.name, outcome, job, problem: null })),
+            Effect.map(({ job, outcome }) => ({
+              row: rowOf({ name: job.name, outcome, job, problem: null }),
+              waits: startable === entry ? null : (entry.contextFrom ?? null)
+            })),
             // One that cannot be taken leaves the others in peace; anything else ends the command.
             Effect.catchIf(
               (error) => error._tag === "Refused",
@@ -136,11 +150,23 @@ export const imported = Command.make(
                 const problem = isTaken(error)
                   ? `${error.message}, or give \`--update\` to have it changed to what this file says`
                   : error.message
-                return Effect.succeed({ name, outcome: "refused" as const, job: null, problem })
+                return Effect.succeed({ row: rowOf({ name, outcome: "refused", job: null, problem }), waits: null })
               }
             )
           )
         })
+        // Jobs that are given each other's answers: all of them are there now.
+        const outcomes = yield* Effect.forEach(made, ({ row, waits }) =>
+          waits === null || row.job === null
+            ? Effect.succeed(row)
+            : jobs.edit(row.job.id, { contextFrom: waits }).pipe(
+                Effect.map((job): Row => ({ ...row, job })),
+                Effect.catchIf(
+                  (error) => error._tag === "Refused",
+                  (error) => Effect.succeed<Row>({ ...row, outcome: "refused", problem: error.message })
+                )
+              )
+        )
         yield* answer(Imported, outcomes, (rows) => [
           ...rows.map(({ name, outcome, problem }) =>
             plain(`${outcome}: ${name ?? "a job without a name"}${problem === null ? "" : `: ${problem}`}`)
