@@ -38,6 +38,9 @@ const pieces = (text: string): ReadonlyArray<string> => {
   return [text.slice(0, at), ...pieces(text.slice(at))]
 }
 
+/** Longer than a name may be: words that were taken for a path. */
+const isNoPath = (file: string): boolean => file.split(path.sep).some((name) => Buffer.byteLength(name) > 255)
+
 const make = Effect.gen(function* () {
   const scripts = yield* Scripts
   const judge = yield* CommandJudge
@@ -80,7 +83,7 @@ const make = Effect.gen(function* () {
     }).pipe(
       Effect.catchTags({
         SystemError: (error) =>
-          error.reason === "NotFound" || error.reason === "BadResource"
+          error.reason === "NotFound" || error.reason === "BadResource" || isNoPath(file)
             ? depth === 0
               ? refuse(`there is no file ${file}`)
               : Effect.void

@@ -18,7 +18,9 @@ const commands: ReadonlyArray<Parts> = [
   [anyKill, anyHermes, /gateway/gi],
   [anyKill, /gateway/gi, anyHermes],
   [anyKill, /\bhermes\b/gi],
-  [/\b(?:pkill|killall)\b/gi, /\bnode(?:js)?\b/gi]
+  [/\b(?:pkill|killall)\b/gi, /\bnode(?:js)?\b/gi],
+  [anyKill, /\bgetppid\b/gi],
+  [anyKill, /\bprocess\.ppid\b/gi]
 ]
 
 /** Shell continuations, quotes and lists of arguments make no difference. */

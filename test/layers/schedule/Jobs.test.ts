@@ -132,6 +132,12 @@ describe("jobs", () => {
     [{ workdir: "/nowhere/at/all" }, /no such directory/],
     [{ workdir: "/etc/passwd" }, /no such directory/],
     [{ contextFrom: "nothing" }, /contextFrom.*no such job/],
+    [
+      { contextFrom: Array.from({ length: 51 }, () => "self").map((self, at) => `${self}${at}`) },
+      /51 entries.*most 50/
+    ],
+    [{ deliver: Array.from({ length: 20_000 }, (_, at) => `web:${at}`) }, /^deliver "20000 entries": .*at most 50/],
+    [{ prompt: "a\0b" }, /NUL/],
     [{ pausedReason: "why" }, /paused: true/],
     [{ name: "TAKEN" }, /taken/i]
   ]
@@ -162,9 +168,15 @@ describe("jobs", () => {
       expect(yield* Effect.flip(service.find("New"))).toMatchObject({ _tag: "JobNotFound" })
       const clash = service.create({ schedule: "every 1h", prompt: "x", name: "NEWS" }, nobody)
       expect(yield* Effect.flip(clash)).toMatchObject({ _tag: "JobNameTaken", by: job.id })
-      // A name that nobody chose gives way.
-      yield* service.create({ schedule: "every 1h", prompt: "news" }, nobody)
-      expect((yield* service.list({ all: true })).map((view) => view.job.name).sort()).toEqual(["News", "news (2)"])
+      // A name that nobody chose gives way, and is one that could have been chosen.
+      for (const prompt of ["news", "\u001b[31mred\u0007 alert", ".."])
+        yield* service.create({ schedule: "every 1h", prompt }, nobody)
+      expect((yield* service.list({ all: true })).map((view) => view.job.name).sort()).toEqual([
+        "News",
+        "[31mred alert",
+        "job",
+        "news (2)"
+      ])
     }).pipe(Effect.provide(jobs()))
   )
 

@@ -54,6 +54,9 @@ layer(guard)("a job that would stop its own gateway", (it) => {
     "cat <<EOF | sh\nhermes gateway stop\nEOF",
     "f() { hermes gateway stop; }; f",
     "python3 -c 'import os; os.system(\"hermes gateway stop\")'",
+    'fuser -k "$HERMES_HOME/gateway.lock"',
+    "python3 -c 'import os; os.kill(os.getppid(), 15)'",
+    "exec node -e 'process.kill(process.ppid)'",
     "reboot",
     "sudo shutdown -r now"
   ])("is refused for its script: %s", (text) =>

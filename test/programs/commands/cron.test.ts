@@ -255,6 +255,16 @@ describe("hermes cron", () => {
       "note: no gateway runs: jobs run while `hermes gateway` does"
     ])
     expect((await hermes(["export"])).out).toBe(out)
+    // Each is given the other's answers, and one its own; one is paused for a reason, and one is over.
+    await hermes(["edit", "news", "--context-from", "digest", "--context-from", "news"])
+    await hermes(["pause", "digest", "--reason", "on holiday"])
+    const both = (await hermes(["export"])).out
+    expect(both).toContain("pausedReason: on holiday")
+    expect(both).toContain("contextFrom:\n      - digest\n      - self")
+    writeFileSync(file, both)
+    for (const name of ["digest", "news"]) await hermes(["remove", name])
+    expect((await hermes(["import", file])).code).toBe(0)
+    expect((await hermes(["export"])).out).toBe(both)
     const again = await hermes(["import", file])
     expect(again).toMatchObject({ code: 1, error: "2 of 2 jobs were not taken" })
     expect(again.out).toMatch(/refused: news: another job \([0-9a-f]{12}\) is already called "news"; .* `--update`/)

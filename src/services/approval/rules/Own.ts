@@ -158,6 +158,11 @@ const service = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
     case "taskkill":
     case "stop-process":
       return textsOf(invocation).some((text) => /hermes|node|gateway/i.test(text)) ? found : none
+    case "fuser":
+      return has(optionsOf(textsOf(invocation)), "k", "kill") &&
+        textsOf(invocation).some((text) => /hermes|gateway|state\.db/i.test(text) || text.startsWith(`${own.port}/`))
+        ? found
+        : none
     case "prlimit":
       return textsOf(invocation).some((text) => /^(?:-p|--pid=?)?PPID$/.test(text)) ? found : none
     case "kill": {
