@@ -160,7 +160,9 @@ const service = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
       return textsOf(invocation).some((text) => /hermes|node|gateway/i.test(text)) ? found : none
     case "fuser":
       return has(optionsOf(textsOf(invocation)), "k", "kill") &&
-        textsOf(invocation).some((text) => /hermes|gateway|state\.db/i.test(text) || text.startsWith(`${own.port}/`))
+        textsOf(invocation).some(
+          (text) => /hermes|gateway|state\.db/i.test(text) || (own.port > 0 && text.startsWith(`${own.port}/`))
+        )
         ? found
         : none
     case "prlimit":
@@ -174,12 +176,6 @@ const service = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
           (own.port > 0 && own.source.includes(String(own.port))))
       return aimed || hidden ? found : none
     }
-    case "fuser":
-      return own.port > 0 &&
-        textsOf(invocation).some((text) => text.startsWith(`${own.port}/`)) &&
-        has(optionsOf(textsOf(invocation)), "k", "kill")
-        ? found
-        : none
     default:
       return none
   }
