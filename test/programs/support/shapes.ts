@@ -78,7 +78,7 @@ export const Status = Schema.Struct({
   platforms: Schema.Array(
     Schema.Struct({ name: Schema.String, state: Schema.String, error: Schema.NullOr(Schema.String) })
   ),
-  jobs: Schema.Struct({ scheduled: whole, next: time }),
+  jobs: Schema.Struct({ scheduled: whole, next: time, failing: whole }),
   paused: Schema.Boolean,
   questions: whole,
   logins: Schema.Array(
