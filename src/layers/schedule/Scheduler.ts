@@ -223,7 +223,7 @@ const make = Effect.gen(function* () {
     yield* beat
     if (stopped || (yield* drain.draining) !== null || (yield* pause.current) !== null) return yield* SharedMinute.wait
     const startsNow = settings.cron.maxParallelJobs > running.size + queue.length
-    const { claimed, missed } = yield* claims.claimDue(startsNow ? "soft" : "now")
+    const { claimed, missed, ours } = yield* claims.claimDue(startsNow ? "soft" : "now")
     if (claimed.length > 0) {
       queue = queue.concat(claimed)
       const wait = untilStart(claimed, yield* Clock.currentTimeMillis)
@@ -239,8 +239,8 @@ const make = Effect.gen(function* () {
     const rest = next - aheadMillis - now
     if (rest > 0) return Math.min(longest, rest)
     if (claimed.length > 0 || missed.length > 0) return 0
-    // Its run before is under way: that is judged at the instant. What was due and not claimed is not ours: no spinning on it.
-    return next > now ? next - now : 1_000
+    // Its run before goes on: that is judged at the instant, which may have come by now. No spinning on what is another's.
+    return ours ? Math.max(0, next - now) : 1_000
   }).pipe(
     Effect.catchAll((error) =>
       Effect.as(Effect.logError("the scheduler could not look what is due", error), againMillis)

@@ -272,7 +272,7 @@ const make = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const until = now + aheadMillis
     const [standing] = yield* sql.unsafe(selectStanding, [ClaimRecovery.leaseName, token, until]).values
-    if (standing?.[0] !== 1) return { claimed: [], missed: [] }
+    if (standing?.[0] !== 1) return { claimed: [], missed: [], ours: false }
     const plan = new Plan()
     const known = new Map<number, Rule | null>()
     let due = yield* sql.unsafe(selectDue, [until]).values
@@ -329,7 +329,7 @@ const make = Effect.gen(function* () {
       yield* sql`UPDATE jobs SET state = 'error', state_reason = 'its schedule cannot be read; edit it', updated_at = ${now}
         WHERE number = ${job}`
     if (standing[1] === 1) claimed.push(...(yield* claimWakes(now, until)))
-    return { claimed, missed }
+    return { claimed, missed, ours: true }
   })
 
   /** What was found to be next when it was last looked, until it is claimed. */
@@ -376,7 +376,7 @@ const make = Effect.gen(function* () {
   return FireClaims.of({
     nextDue,
     claimDue: Effect.fnUntraced(function* (commit) {
-      if (!(yield* isDue)) return { claimed: [], missed: [] }
+      if (!(yield* isDue)) return { claimed: [], missed: [], ours: true }
       expected = null
       yield* milestone.reach("claim.before")
       const result = yield* database.write("schedule.claim", claim, "ordinary", commit)

@@ -68,12 +68,13 @@ export class FireClaims extends Context.Tag("hermes/schedule/FireClaims")<
      * Claims everything that is due and advances its jobs, in one transaction; writes nothing when nothing is due.
      * Backlogs and overlaps are recorded in the same transaction (cron-delivery.md 2.4, decision 14). Whoever starts at
      * once what he claims needs it to outlive the process only: nothing is done about a claim before `start`, whose
-     * commit takes both to the disk. What comes due within the next `aheadMillis` counts as due.
+     * commit takes both to the disk. What comes due within the next `aheadMillis` counts as due, but for a job whose run
+     * before goes on: that is judged at its instant. `ours`: without the lease whatever is due is another's.
      */
     readonly claimDue: (
       commit?: Commit
     ) => Effect.Effect<
-      { readonly claimed: ReadonlyArray<Claimed>; readonly missed: ReadonlyArray<Claimed> },
+      { readonly claimed: ReadonlyArray<Claimed>; readonly missed: ReadonlyArray<Claimed>; readonly ours: boolean },
       StateError
     >
     /** When the next thing is due, epoch milliseconds; null when nothing is. */
