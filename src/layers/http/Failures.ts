@@ -89,7 +89,7 @@ export const answered = <A>(self: Effect.Effect<A, Known, Caller>): Effect.Effec
   Effect.mapInputContext(Effect.mapError(self, ofKnown), onlyCaller)
 
 const issuesOf = (error: HttpApiDecodeError): ReadonlyArray<Issue> =>
-  error.issues.map((issue) => ({ path: issue.path.map(String).join("."), message: issue.message }))
+  error.issues.map((issue) => ({ path: issue.path.map(String).join("."), message: Misfit.problem(issue.message) }))
 
 const ofDecode = (error: HttpApiDecodeError): ApiError => {
   const issues = issuesOf(error)

@@ -83,7 +83,7 @@ export const of = (
 }
 
 const foreign =
-  /^(unparsable|depth|length|judge|inline-code|piped-code|decoded-code|decoded-text|remote-code|hidden-command|starts-command)$/
+  /^(unparsable|depth|length|judge|inline-code|piped-code|decoded-code|decoded-text|remote-code|hidden-command|starts-command|system)$/
 
 /** What a script would do to the gateway that runs it. */
 export const lifecycle = ({ found, runs }: Judged): Lifecycle => {

@@ -17,6 +17,11 @@ const longestProblem = 400
 const shortened = (text: string): string =>
   text.length <= longestProblem ? text : `${text.slice(0, longestProblem)}… (${text.length} characters)`
 
+const listExpected = /^Expected (?:readonly \[.*?, \.\.\.|ReadonlyArray<).*?, actual /
+
+/** The words of a Schema's issue; what a list should hold it names by types of ours, which nobody outside knows. */
+export const problem = (message: string): string => message.replace(listExpected, "Expected a list, actual ")
+
 const tooDeep = "it is nested too deeply to be shown"
 
 /** A stack that overflowed while the words were made. */
@@ -34,7 +39,10 @@ export const issues = (error: ParseResult.ParseError): ReadonlyArray<Issue> =>
     () =>
       ParseResult.ArrayFormatter.formatErrorSync(error)
         .slice(0, mostIssues)
-        .map(({ message, path }) => ({ path: path.map(String).join("."), problem: shortened(message) })),
+        .map(({ message, path }) => ({
+          path: path.map(String).join("."),
+          problem: shortened(problem(message))
+        })),
     [{ path: "", problem: tooDeep }]
   )
 

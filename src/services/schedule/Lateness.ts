@@ -51,7 +51,7 @@ export const kindOf = (late: number, grace: number): OccurrenceKind =>
   late > grace ? "catch_up" : late > onTimeMillis ? "late" : "on_time"
 
 /** Of an instant that came while no gateway ran that could have begun it. */
-export const notRun = "nobody could run it: the gateway was down, asleep or stopped"
+export const notRun = "it could not begin: the gateway was down, asleep, stopped or too busy"
 
 /** It may have been paused. */
 const notInTime = "it could not run in time, and cron.catch_up_missed is false"

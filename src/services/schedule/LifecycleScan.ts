@@ -20,13 +20,15 @@ const commands: ReadonlyArray<Parts> = [
   [anyKill, /\bhermes\b/gi],
   [/\b(?:pkill|killall)\b/gi, /\bnode(?:js)?\b/gi],
   [anyKill, /\bgetppid\b/gi],
+  [anyKill, /\$\{?PPID\b/g],
   [anyKill, /\bprocess\.ppid\b/gi]
 ]
 
-/** Shell continuations, quotes and lists of arguments make no difference. */
+/** Shell continuations, written-out breaks, quotes and lists of arguments make no difference. */
 const flat = (text: string): string =>
   text
     .replace(/\\\n\s*/g, " ")
+    .replace(/\\[nt]/g, "\n")
     .replace(/["'`]\s*,\s*["'`]/g, " ")
     .replace(/["'`]/g, "")
     .replace(/\b(launchctl|service)\s+/gi, "$1 ")

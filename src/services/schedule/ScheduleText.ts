@@ -195,16 +195,17 @@ export const instant = (text: string, timezone: string): Parsed<number> => {
   if (mo < 1 || mo > 12 || d < 1 || d > daysInMonth(y, mo)) return refuse(text, "names a date that does not exist")
   if (h > 23 || m > 59 || s > 59) return refuse(text, "names a time of day that does not exist")
   const wall = dayNumber(y, mo, d) * 86_400 + h * 3_600 + m * 60 + s
+  const millis = Number((found[7] ?? "").padEnd(3, "0").slice(0, 3))
   const offset = found[8]
   if (offset === undefined) {
     const once = { fixed: true, next: (from: number) => (from <= wall ? wall : null), count: () => 0 }
     const at = ZonedTimes.next(once, TimeZone.of(timezone), wall - 2 * 86_400)
-    return at === null ? refuse(text, `names a date that ${timezone} left out`) : Either.right(at * 1_000)
+    return at === null ? refuse(text, `names a date that ${timezone} left out`) : Either.right(at * 1_000 + millis)
   }
   const [, sign, hours = "0", minutes = "0"] = /^([+-])(\d{2}):?(\d{2})?$/.exec(offset) ?? []
   const ahead = (Number(hours) * 3_600 + Number(minutes) * 60) * (sign === "-" ? -1 : 1)
   if (Number(hours) > 14 || Number(minutes) > 59) return refuse(text, "has an offset that no place has")
-  return Either.right((wall - ahead) * 1_000)
+  return Either.right((wall - ahead) * 1_000 + millis)
 }
 
 const spoken = (millis: number): string => new Date(millis).toISOString().replace(".000Z", "Z")

@@ -241,7 +241,7 @@ layer(server(), { excludeTestServices: true })("chat completions", (it) => {
         [{ messages: [user("  ")] }, "no_question"],
         [{ messages: [{ role: "system", content: "x" }] }, "no_question"],
         [{ messages: [{ role: "robot", content: "x" }] }, "invalid_request"],
-        [{ messages: "hello" }, "invalid_request"],
+        [{ messages: "hello" }, "invalid_request", "messages: Expected a list, actual"],
         [{ messages: [{ role: "user", content: "x" }], n: 2 }, "invalid_request", "n: one answer is given at a time"],
         [
           { messages: [{ role: "user", content: "x" }], tool_choice: "required" },

@@ -9,6 +9,7 @@ import { Invocation } from "../invocation.js"
 import { answer, moment } from "../output.js"
 import { holder } from "../holder.js"
 import { running, silent } from "../owner.js"
+import { ownerOnly } from "../ownerOnly.js"
 
 const doing: { readonly [state in HealthState]: string } = {
   starting: "is starting",
@@ -67,6 +68,7 @@ const isAlive = (pid: number): boolean => {
 const Stopped = Schema.Struct({ stopped: Schema.Boolean, pid: Schema.NullOr(Schema.Int) })
 
 export const stop = Effect.gen(function* () {
+  yield* ownerOnly("an end of the gateway")
   const gateway = yield* running
   const holding = gateway === null ? yield* holder : null
   if (holding !== null) return yield* failed(silent(holding).join(" "))

@@ -116,6 +116,9 @@ const indexOfPlain = (part: string, from: number): number => {
   return -1
 }
 
+/** `$PPID`: what a command of ours is started by. */
+const parent = /^-?PPID$/
+
 /** Anything that ends, restarts or doubles the gateway. */
 const service = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
   const { name } = invocation
@@ -169,7 +172,7 @@ const service = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
       return textsOf(invocation).some((text) => /^(?:-p|--pid=?)?PPID$/.test(text)) ? found : none
     case "kill": {
       const own_ = own.pid === undefined ? null : new RegExp(`^-?0*${own.pid}$`)
-      const aimed = textsOf(invocation).some((text) => /^-?PPID$/.test(text) || own_?.test(text) === true)
+      const aimed = textsOf(invocation).some((text) => parent.test(text) || own_?.test(text) === true)
       const hidden =
         (invocation.moreOperands || words.some((word) => Marked.hasUnknown(word))) &&
         (/hermes|gateway|\bnode\b|pidof|\bPPID\b/i.test(own.source) ||
@@ -177,7 +180,10 @@ const service = (invocation: Invocation, own: Own): ReadonlyArray<Finding> => {
       return aimed || hidden ? found : none
     }
     default:
-      return none
+      // A command that is not known before it runs may be `kill`.
+      return Marked.hasUnknown(invocation.program) && textsOf(invocation).some((text) => parent.test(text))
+        ? found
+        : none
   }
 }
 
