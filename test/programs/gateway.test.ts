@@ -104,7 +104,7 @@ describe("a gateway", () => {
     expect(kept.child.exitCode).toBeNull()
     expect((await run(["--home", directory, "status"])).stdout).toContain("It is paused")
     const inside = { env: { HERMES_SESSION_ID: "x" } }
-    for (const words of [["gateway", "restart"], ["unpause"], ["gateway", "uninstall"]]) {
+    for (const words of [["gateway", "restart"], ["gateway", "stop"], ["unpause"], ["gateway", "uninstall"]]) {
       const refused = await run(["--home", directory, ...words], inside)
       expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("is for the owner")])
     }
