@@ -108,7 +108,11 @@ const make = (directory: string) =>
     const fs = yield* FileSystem.FileSystem
     const path = yield* Path.Path
     const environment = yield* AmbientEnvironment
-    const unusable = (error: { readonly message: string }) => new HomeUnusable({ directory, detail: error.message })
+    const unusable = ({ message }: { readonly message: string }) =>
+      new HomeUnusable({
+        directory,
+        detail: message.includes("ENOTDIR") ? "it, or what it lies in, is a file and no folder" : message
+      })
     const file = (name: string) => path.join(directory, name)
     const made = (folder: string) =>
       Effect.try({

@@ -76,7 +76,7 @@ const tokenFile = (directory: string, platform: string, token: Redacted.Redacted
   return path.join(directory, `${platform.replace(/[^a-z0-9_-]/gi, "_")}-${hash}.lock`)
 }
 
-/** Takes `gateway.lock` in the home when it is built and keeps it; tokens are locked in `lockDirectory`, machine-wide. */
+/** Takes `gateway.lock` in the home when it is built and keeps it; tokens are locked in `lockDirectory`. */
 export const layer = (options: {
   readonly home: string
   readonly lockDirectory: string

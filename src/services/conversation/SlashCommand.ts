@@ -185,7 +185,10 @@ const pattern = /^([/!])(\p{L}[\p{L}\p{N}_-]*)(?:@[A-Za-z0-9_]+)?([\s\S]*)$/u
 const unseen = /^[\s\u200b-\u200f\u2060\ufeff]+/
 
 /** What stands behind a name: nothing, its words, or what makes it another name than any. */
-const argsOf = (rest: string): string | null => (/^[.,:;!?…]*$/.test(rest) ? "" : /^\s/.test(rest) ? rest.trim() : null)
+const argsOf = (rest: string): string | null => {
+  const words = rest.replace(/^[.,:;!?…]+(?=\s|$)/, "")
+  return words === "" || /^\s/.test(words) ? words.trim() : null
+}
 
 /**
  * Reads a message. `/name args` is a command, known or not; a path like `/etc/hosts` or a lone slash is text.

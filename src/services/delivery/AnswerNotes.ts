@@ -7,7 +7,7 @@ import type { Message, Summary } from "../session/Transcript.js"
 import * as Notice from "./Notice.js"
 
 export interface Known {
-  /** Did the model run into its length limit? */
+  /** Was it cut off, as by the model's length limit? */
   readonly truncated: boolean
   /** The backend that took over, as `provider/model`. */
   readonly spokenBy: string | null
@@ -49,7 +49,7 @@ const isTruncated = (paragraph: string): boolean => paragraph === truncated
 
 const unsigned = (text: string): string => (text.endsWith(fallbackBehind) ? withoutLast(text, isFallback) : text)
 
-/** Does an answer say of itself that the model stopped at its length limit? */
+/** Does an answer say of itself that it was cut off? */
 export const isCut = (text: string): boolean => {
   const said = unsigned(text)
   return said.endsWith(truncated) && withoutLast(said, isTruncated) !== said

@@ -341,7 +341,10 @@ export const replyEmpty = (): Notice =>
   notice("reply.empty", "The model came back with an empty answer. Please try again, or put it another way.")
 
 export const replyTruncated = (): Notice =>
-  notice("reply.truncated", '(The model stopped at its length limit. Say "go on" for the rest.)')
+  notice(
+    "reply.truncated",
+    `(The answer was cut off, most likely by the model's length limit. Say "go on" for the rest.)`
+  )
 
 export const spokenByFallback = (by: { readonly backend: string }): Notice =>
   notice("reply.fallback", `(Answered by ${by.backend}: the usual model was not available.)`)

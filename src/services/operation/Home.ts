@@ -19,7 +19,7 @@ export class Home extends Context.Tag("hermes/operation/Home")<
     /** The search index: made from the database, and made again where it is gone. */
     readonly searchIndex: string
     readonly workspace: string
-    /** Where bot tokens are locked, machine-wide. */
+    /** Where bot tokens are locked: by default for all gateways of one user (decision 2). */
     readonly lockDirectory: string
     /** The key of the API: the environment's, else the one in `.env`, made at the first start. */
     readonly apiKey: Redacted.Redacted

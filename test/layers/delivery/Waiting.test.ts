@@ -120,13 +120,15 @@ describe("flood control", () => {
     }).pipe(Effect.provide(durable))
   )
 
-  it.scoped("of a message that had waited long before is told from a clock set back by what else was written down", () =>
-    Effect.gen(function* () {
-      // Written down 2 h ago, so that the clock set back by 1 h does not show before that.
-      const chat = yield* afterRestart(45, -3_600_000, 7_200)
-      yield* pass(60)
-      assert.deepStrictEqual(texts(chat), ["first"])
-    }).pipe(Effect.provide(durable))
+  it.scoped(
+    "of a message that had waited long before is told from a clock set back by what else was written down",
+    () =>
+      Effect.gen(function* () {
+        // Written down 2 h ago, so that the clock set back by 1 h does not show before that.
+        const chat = yield* afterRestart(45, -3_600_000, 7_200)
+        yield* pass(60)
+        assert.deepStrictEqual(texts(chat), ["first"])
+      }).pipe(Effect.provide(durable))
   )
 
   it.scoped("holds back also the copy of what was in doubt before it", () =>

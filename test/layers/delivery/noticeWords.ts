@@ -36,7 +36,7 @@ export const words: { readonly [C in Notice.Code]: RegExp } = {
   "fail.overloaded": /is overloaded at the moment/,
   "fail.toolarge": /too large for the model/,
   "reply.empty": /came back with an empty answer/,
-  "reply.truncated": /stopped at its length limit/,
+  "reply.truncated": /cut off, most likely by the model's length limit/,
   "reply.fallback": /Answered by .*the usual model was not available/,
   "reply.late": /You sent this \d+ hours ago/,
   "reply.cut": /more characters; the whole text is kept/,

@@ -15,6 +15,7 @@ describe("SlashCommand", () => {
     ["/title@hermes_bot Garden", "title", "Garden"],
     ["/queue first\nsecond", "queue", "first\nsecond"],
     ["/stop!", "stop", ""],
+    ["/stop, please", "stop", "please"],
     ["\u200b /stop", "stop", ""]
   ])("reads %s", (text, name, args) => {
     expect(parse(text)).toMatchObject({ _tag: "Command", name, args })

@@ -165,6 +165,6 @@ export const conversations = {
     env: "HERMES_GATEWAY_LOCK_DIR",
     schema: Text,
     fallback: null,
-    doc: "where bot tokens are locked machine-wide"
+    doc: "where bot tokens are locked, for all gateways of this user"
   })
 } as const
