@@ -55,6 +55,12 @@ const completed = (args: ReadonlyArray<string>): ReadonlyArray<string> => {
   return meant === undefined || (next !== undefined && !next.startsWith("-")) ? args : [name, meant, ...args.slice(1)]
 }
 
+/** The library drops an empty value of an option that may be given several times, which is how a job's list is cleared. */
+const kept = (args: ReadonlyArray<string>): ReadonlyArray<string> =>
+  args[0] === "cron"
+    ? args.map((argument, at) => (argument === "" && args[at - 1]?.startsWith("--") === true ? " " : argument))
+    : args
+
 const placesOf = (loaded: ReadonlyArray<Loaded["command"]>): ReadonlyArray<Help.Place> =>
   loaded.flatMap(({ descriptor }) =>
     [...CommandDescriptor.getNames<unknown>(descriptor)].map((name) => ({ path: [name], command: descriptor }))
@@ -97,7 +103,7 @@ const run = (args: ReadonlyArray<string>) =>
       return yield* say(place === null ? Help.overview(places) : Help.of(place))
     }
     const hermes = Command.make("hermes").pipe(Command.withSubcommands(loaded))
-    yield* Command.run(hermes, { name: "hermes", version })(["node", "hermes", ...completed(rest)]).pipe(
+    yield* Command.run(hermes, { name: "hermes", version })(["node", "hermes", ...kept(completed(rest))]).pipe(
       Effect.catchIf(isValidationError, (error) => Misuse.of(rest, places, error)),
       Effect.provide(
         Layer.mergeAll(

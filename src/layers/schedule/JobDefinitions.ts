@@ -85,28 +85,59 @@ export const make = Effect.gen(function* () {
     Effect.gen(function* () {
       const script = JobFields.text(patch.monitorScript)
       const url = JobFields.text(patch.monitorUrl)
+      const cleared = before?.kind === "script" ? patch.monitorScript : patch.monitorUrl
       if (script !== null && url !== null)
         return yield* invalid("monitorUrl", url, "a job has one monitor: a script or an address, not both")
       if (script !== null) return { kind: "script", target: script } as const
-      if (url !== null) return { kind: "url", target: yield* JobFields.url(url) } as const
-      return patch.monitorScript === undefined && patch.monitorUrl === undefined ? before : null
+      if (url !== null) return { kind: "url", target: yield* JobFields.url("monitorUrl", url) } as const
+      return cleared === undefined ? before : null
     })
 
-  /** Ids for names, so that a job that is renamed is still meant. */
+  /** A name may have a comma in it: an entry of a list is one name where a job is called so. */
+  const referencesOf = (value: string | ReadonlyArray<string> | null) =>
+    typeof value === "string" || value === null
+      ? Effect.succeed(JobFields.list(value))
+      : Effect.map(
+          Effect.forEach(value, (entry) =>
+            entry.includes(",")
+              ? store.find(entry.trim()).pipe(
+                  Effect.as([entry.trim()]),
+                  Effect.catchTag("JobNotFound", () => Effect.succeed(JobFields.list(entry)))
+                )
+              : Effect.succeed(JobFields.list(entry))
+          ),
+          (entries) => [...new Set(entries.flat())]
+        )
+
+  /**
+   * Ids for names, so that a job that is renamed is still meant. What was named before is not looked up again: a job that
+   * is removed leaves those that were given its answers as they are.
+   */
   const contextOf = (
-    value: string | ReadonlyArray<string> | null,
-    own: JobId | null
-  ): Effect.Effect<ReadonlyArray<string>, JobError> =>
-    Effect.forEach(JobFields.list(value), (reference) =>
-      reference.toLowerCase() === "self"
-        ? Effect.succeed("self")
-        : Effect.map(
-            Effect.catchTag(store.find(reference), "JobNotFound", () =>
-              invalid("contextFrom", reference, "there is no such job; name one by its id or exact name, or `self`")
-            ),
-            ({ job }) => (job.id === own ? "self" : String(job.id))
-          )
+    patch: JobPatch,
+    before: { readonly id: JobId; readonly definition: JobDefinition } | null
+  ): Effect.Effect<ReadonlyArray<string>, JobError> => {
+    const known = before?.definition.contextFrom ?? []
+    if (patch.contextFrom === undefined) return Effect.succeed(known)
+    return Effect.flatMap(referencesOf(patch.contextFrom), (references) =>
+      Effect.forEach(references, (reference) =>
+        reference.toLowerCase() === "self"
+          ? Effect.succeed("self")
+          : store.find(reference).pipe(
+              Effect.map(({ job }) => (job.id === before?.id ? "self" : String(job.id))),
+              Effect.catchTag("JobNotFound", () =>
+                known.includes(reference)
+                  ? Effect.succeed(reference)
+                  : invalid(
+                      "contextFrom",
+                      reference,
+                      "there is no such job; name one by its id or exact name, or `self`"
+                    )
+              )
+            )
+      )
     )
+  }
 
   /** What is named now is there now; a skill that goes later is told of in the run that misses it. */
   const skillsOf = (patch: JobPatch, before: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<string>, JobInvalid> =>
@@ -129,9 +160,9 @@ export const make = Effect.gen(function* () {
       : invalid("enabledToolsets", doubt.name, doubt.problem)
   }
 
-  const workdirOf = (value: string | null): Effect.Effect<string | null, JobInvalid> =>
-    value === null
-      ? Effect.succeed(null)
+  const workdirOf = (value: string | null, before: string | null): Effect.Effect<string | null, JobInvalid> =>
+    value === null || value === before
+      ? Effect.succeed(value)
       : !path.isAbsolute(value)
         ? invalid("workdir", value, "expected an absolute path")
         : Effect.flatMap(
@@ -150,14 +181,22 @@ export const make = Effect.gen(function* () {
         return yield* invalid("provider", provider, `expected one of ${Provider.literals.join(", ")}`)
       if (baseUrl !== null) {
         if (provider === null) return yield* invalid("baseUrl", baseUrl, "needs a provider beside it")
+        if (provider === "offline" || provider === "scripted")
+          return yield* invalid("baseUrl", baseUrl, `${provider} is asked at no address`)
+        yield* JobFields.url("baseUrl", baseUrl)
         const own = settings.cron.backends.find((backend) => backend.provider === provider)
         const sameOrigin =
           URL.canParse(baseUrl) &&
           own?.baseUrl !== null &&
           own !== undefined &&
           new URL(own.baseUrl).origin === new URL(baseUrl).origin
-        if (!sameOrigin && own?.apiKey !== null)
-          return yield* invalid("baseUrl", baseUrl, "a job sends a provider's key to that provider's own address only")
+        const isKeyless = provider === "openai-compatible" && own?.apiKey === null
+        if (!sameOrigin && !isKeyless)
+          return yield* invalid(
+            "baseUrl",
+            baseUrl,
+            "a job asks a provider at its own address only; openai-compatible without a key may be anywhere"
+          )
       }
       return { model: JobFields.text(given(patch.model, before?.model)), provider, baseUrl }
     })
@@ -279,15 +318,22 @@ export const make = Effect.gen(function* () {
             ? null
             : yield* targets("failureDeliver", patch.failureDeliver ?? null, origin)
       yield* scanned("prompt", prompt)
-      if (script !== null)
-        yield* Effect.catchTag(scripts.locate(script), "ScriptRefused", (error) =>
-          invalid("script", script, error.detail)
+      // What it had is looked at by each run; a file that is gone must not keep its owner from changing the rest.
+      const newScript = script === was?.script ? null : script
+      const newMonitor = monitor === was?.monitor ? null : monitor
+      if (newScript !== null)
+        yield* Effect.catchTag(scripts.locate(newScript), "ScriptRefused", (error) =>
+          invalid("script", newScript, error.detail)
         )
-      if (monitor !== null)
-        yield* Effect.catchTag(monitors.check(monitor), "MonitorFailed", (error) =>
-          invalid(monitor.kind === "script" ? "monitorScript" : "monitorUrl", monitor.target, error.detail)
+      if (newMonitor !== null)
+        yield* Effect.catchTag(monitors.check(newMonitor), "MonitorFailed", (error) =>
+          invalid(newMonitor.kind === "script" ? "monitorScript" : "monitorUrl", newMonitor.target, error.detail)
         )
-      yield* guard.check({ prompt, script, monitorScript: monitor?.kind === "script" ? monitor.target : null })
+      yield* guard.check({
+        prompt,
+        script: newScript,
+        monitorScript: newMonitor?.kind === "script" ? newMonitor.target : null
+      })
       const pins = yield* pinsOf(patch, was)
       const pinned = pins.model !== null || pins.provider !== null
       const same = was !== null && was.model === pins.model && was.provider === pins.provider && was.noAgent === noAgent
@@ -302,7 +348,7 @@ export const make = Effect.gen(function* () {
         script,
         noAgent,
         monitor,
-        contextFrom: yield* contextOf(given(patch.contextFrom, was?.contextFrom) ?? null, before?.id ?? null),
+        contextFrom: yield* contextOf(patch, before),
         schedule:
           schedule.kind === "once"
             ? ScheduleText.format(schedule)
@@ -315,7 +361,7 @@ export const make = Effect.gen(function* () {
         createdBy: was === null ? (maker?.createdBy ?? null) : was.createdBy,
         attachToSession: given(patch.attachToSession, was?.attachToSession) ?? null,
         enabledToolsets: yield* toolsetsOf(patch, was?.enabledToolsets ?? null),
-        workdir: yield* workdirOf(JobFields.text(given(patch.workdir, was?.workdir)))
+        workdir: yield* workdirOf(JobFields.text(given(patch.workdir, was?.workdir)), was?.workdir ?? null)
       }
       return {
         definition,

@@ -65,11 +65,13 @@ const make = Effect.gen(function* () {
   )
 
   const withDeliveries = (run: Occurrence) =>
-    Effect.map(outbox.ofCause("cron", runId(run.id)), (rows) =>
-      runView(
-        run,
-        rows.map((row) => row.id)
-      )
+    Effect.map(
+      Effect.all([outbox.ofCause("cron", runId(run.id)), outbox.ofCause("cron", `${runId(run.id)}:notice`)]),
+      (rows) =>
+        runView(
+          run,
+          rows.flat().map((row) => row.id)
+        )
     )
 
   const notesOfJob = ({ number }: StoredJob) => Effect.map(notepad.list(number), (notes) => notes.map(noteView))

@@ -167,7 +167,11 @@ const make = Effect.gen(function* () {
           )
         )
       yield* milestone.reach("output.saved")
-      return path
+      if ((yield* store.ofRun(stored.number))?.removed !== true) return path
+      yield* Effect.catchAll(documents.discard(stored.job), (error) =>
+        Effect.logWarning("the documents of a removed job could not be deleted", error)
+      )
+      return null
     })
 
   /** The steps that make a run's words durable: its answer, its use of the model, and the rows of its messages. */
@@ -222,6 +226,7 @@ const make = Effect.gen(function* () {
       if (well) {
         yield* incidents.resolve(number)
         yield* store.dropRetries(number)
+        if (done._tag === "Said" && stored.holdUntil !== null) yield* store.hold(number, null)
         if (stored.preflightAlerted) yield* store.setPreflightAlerted(number, false)
       }
       // A change is used up once its answer is out: until then the next run sees it again.

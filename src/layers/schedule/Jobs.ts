@@ -13,6 +13,7 @@ import { JobDraft, type JobMaker, JobPatch, Jobs, type JobView } from "../../ser
 import { type Appointment, JobStore, type StoredJob } from "../../services/schedule/JobStore.js"
 import type { LifecycleGuard } from "../../services/schedule/LifecycleGuard.js"
 import type { Monitors } from "../../services/schedule/Monitor.js"
+import { localTime } from "../../services/schedule/LocalTime.js"
 import * as Schedule from "../../services/schedule/Schedule.js"
 import * as ScheduleText from "../../services/schedule/ScheduleText.js"
 import * as ScheduleWords from "../../services/schedule/ScheduleWords.js"
@@ -72,19 +73,19 @@ const make = Effect.gen(function* () {
   )
 
   const view = (stored: StoredJob, notes: ReadonlyArray<string> = []): JobView => {
-    const { job, remaining, schedule } = stored
+    const { holdUntil, job, remaining, schedule } = stored
     const timezone = schedule?.timezone ?? job.timezone ?? settings.timezone
     const meant = schedule ?? ScheduleText.reread(job.schedule, timezone)
+    const held = holdUntil !== null && job.nextRunAt !== null && holdUntil > job.nextRunAt ? holdUntil : null
+    const nextRunAt = held === null || schedule === null ? job.nextRunAt : Schedule.next(schedule, held - 1)
     const coming =
-      schedule === null || job.nextRunAt === null
-        ? []
-        : [job.nextRunAt, ...Schedule.upcoming(schedule, job.nextRunAt, shown - 1)]
+      schedule === null || nextRunAt === null ? [] : [nextRunAt, ...Schedule.upcoming(schedule, nextRunAt, shown - 1)]
     return {
-      job,
+      job: held === null ? job : { ...job, nextRunAt },
       words: meant === null ? "" : ScheduleWords.words(meant),
       next: coming.slice(0, remaining ?? shown),
       timezone,
-      notes
+      notes: held === null ? notes : [...notes, `its provider's limit holds it back until ${localTime(held, timezone)}`]
     }
   }
 
@@ -213,13 +214,25 @@ const make = Effect.gen(function* () {
         stored,
         Effect.gen(function* () {
           yield* store.define(number, definition)
+          // Another provider's limit is none of its own.
+          if (
+            definition.provider !== job.provider ||
+            definition.model !== job.model ||
+            definition.baseUrl !== job.baseUrl
+          ) {
+            yield* store.hold(number, null)
+            yield* store.dropRetries(number)
+          }
           if (!changed) return
           const kept =
             appointment !== null && !moved && job.nextRunAt !== null
               ? { ...appointment, nextAt: job.nextRunAt }
               : appointment
           yield* store.reschedule(number, kept, editedBefore)
-          if (moved) yield* store.recall(number, kept?.nextAt ?? null, editedBefore)
+          if (moved) {
+            yield* store.dropRetries(number)
+            yield* store.recall(number, kept?.nextAt ?? null, editedBefore)
+          }
           if (remaining === 0) yield* store.setState(number, "completed", null)
           else if (job.state === "error") yield* store.setState(number, "scheduled", null)
         }),

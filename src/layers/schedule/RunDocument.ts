@@ -1,6 +1,6 @@
 /** One Markdown document a run under `cron/output/<job>/`, the newest kept (cron-delivery.md 3.10). */
 import { FileSystem, Path, type Error as PlatformError } from "@effect/platform"
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { Redactor } from "../../services/delivery/Redactor.js"
 import { Settings } from "../../services/operation/Settings.js"
 import type { Job } from "../../services/schedule/Job.js"
@@ -45,13 +45,25 @@ export const make = Effect.gen(function* () {
     Effect.gen(function* () {
       const keep = settings.cron.outputRetention
       if (keep === 0) return
-      const names = (yield* fs.readDirectory(folder)).filter((name) => name.endsWith(".md")).sort()
-      yield* Effect.forEach(names.slice(0, Math.max(0, names.length - keep)), (name) =>
+      const names = (yield* fs.readDirectory(folder)).filter((name) => name.endsWith(".md"))
+      if (names.length <= keep) return
+      // Names are of the wall clock, which goes back in autumn and where the zone is another.
+      const written = yield* Effect.forEach(names, (name) =>
+        Effect.map(fs.stat(path.join(folder, name)), ({ mtime }) => ({
+          name,
+          at: Option.match(mtime, { onNone: () => 0, onSome: (date) => date.getTime() })
+        }))
+      )
+      const oldest = written.sort((one, other) => one.at - other.at || (one.name < other.name ? -1 : 1))
+      yield* Effect.forEach(oldest.slice(0, names.length - keep), ({ name }) =>
         fs.remove(path.join(folder, name), { force: true })
       )
     })
 
   return {
+    /** Those of a job that was removed while it ran. */
+    discard: (job: Job): Effect.Effect<void, PlatformError.PlatformError> =>
+      fs.remove(path.join(settings.home, "cron", "output", job.id), { recursive: true, force: true }),
     /** Writes it whole or not at all; answers its path relative to the home. */
     save: (document: Document): Effect.Effect<string, PlatformError.PlatformError> =>
       Effect.gen(function* () {

@@ -57,6 +57,7 @@ const Row = Schema.Struct({
   monitor: Schema.NullOr(Schema.parseJson(MonitorState)),
   nextAt: instant,
   remaining: Schema.NullOr(Schema.Int),
+  holdUntil: instant,
   rule: ReadableRule,
   open: Rows.Flag,
   asked: Rows.Flag,
@@ -67,7 +68,7 @@ const columns = `j.number, j.id, j.definition, j.state, j.state_reason AS stateR
   j.created_at AS createdAt, j.updated_at AS updatedAt, j.removed_at AS removedAt, j.last_run_at AS lastRunAt,
   j.last_status AS lastStatus, j.last_error AS lastError, j.last_delivery_error AS lastDeliveryError, j.completed,
   j.failure_streak AS failureStreak, j.preflight_alerted AS preflightAlerted, j.monitor,
-  coalesce(s.remaining, p.remaining) AS remaining,
+  coalesce(s.remaining, p.remaining) AS remaining, coalesce(s.hold_until, p.hold_until) AS holdUntil,
   (SELECT rule FROM schedule_rules WHERE id = coalesce(s.rule, p.rule)) AS rule,
   EXISTS (SELECT 1 FROM occurrences AS o WHERE o.job = j.number AND o.finished_at IS NULL) AS open,
   EXISTS (SELECT 1 FROM wakes AS w WHERE w.job = j.number AND w.kind = 'manual') AS asked,
@@ -121,6 +122,7 @@ const storedOf = (row: typeof Row.Type): StoredJob => {
     },
     schedule: row.rule,
     remaining: row.remaining,
+    holdUntil: row.holdUntil,
     open: row.open,
     asked: row.asked,
     begun: row.begun,
@@ -145,7 +147,8 @@ const oneSpoilt = Rows.first(
     lastRunAt: instant.annotations(orNull),
     completed: Schema.Int.annotations(orZero),
     failureStreak: Schema.Int.annotations(orZero),
-    remaining: Schema.NullOr(Schema.Int).annotations(orNull)
+    remaining: Schema.NullOr(Schema.Int).annotations(orNull),
+    holdUntil: instant.annotations(orNull)
   })
 )
 const many = Rows.all(Row, "jobs")

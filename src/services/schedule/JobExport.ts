@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import type { JobView } from "../api/Jobs.js"
 import * as JobFields from "./JobFields.js"
-import type { JobDraft } from "./Jobs.js"
+import type { JobDraft, JobPatch } from "./Jobs.js"
 
 const text = Schema.optional(Schema.String)
 const list = Schema.optional(Schema.Union(Schema.String, Schema.Array(Schema.String)))
@@ -44,8 +44,11 @@ export type JobDocument = typeof JobDocument.Type
 
 type Mutable = { -readonly [Field in keyof ExportedJob]: ExportedJob[Field] }
 
-/** `nameOf` gives the name of a job that another one refers to: ids are made anew where a document is read. */
-const exported = (job: JobView, nameOf: (id: string) => string): ExportedJob => {
+/**
+ * `nameOf` gives the name of a job that another one refers to: ids are made anew where a document is read. One that is
+ * gone is left out.
+ */
+const exported = (job: JobView, nameOf: (id: string) => string | undefined): ExportedJob => {
   const entry: Mutable = { name: job.name, schedule: job.schedule }
   if (job.ownTimezone !== null) entry.timezone = job.ownTimezone
   if (job.prompt !== "") entry.prompt = job.prompt
@@ -57,7 +60,8 @@ const exported = (job: JobView, nameOf: (id: string) => string): ExportedJob => 
   if (job.noAgent) entry.noAgent = true
   if (job.monitor?.kind === "script") entry.monitorScript = job.monitor.target
   if (job.monitor?.kind === "url") entry.monitorUrl = job.monitor.target
-  if (job.contextFrom.length > 0) entry.contextFrom = job.contextFrom.map((id) => (id === job.id ? "self" : nameOf(id)))
+  const sources = job.contextFrom.flatMap((id) => (id === "self" || id === job.id ? "self" : (nameOf(id) ?? [])))
+  if (sources.length > 0) entry.contextFrom = sources
   if (job.enabledToolsets !== null) entry.toolsets = job.enabledToolsets
   if (job.workdir !== null) entry.workdir = job.workdir
   if (job.model !== null) entry.model = job.model
@@ -73,13 +77,43 @@ const exported = (job: JobView, nameOf: (id: string) => string): ExportedJob => 
 /** A single run is written with its time, so it is the same wherever the document is read. */
 export const of = (jobs: ReadonlyArray<JobView>): JobDocument => {
   const names = new Map(jobs.map((job) => [String(job.id), job.name]))
-  return { version: 1, jobs: jobs.map((job) => exported(job, (id) => names.get(id) ?? id)) }
+  return { version: 1, jobs: jobs.map((job) => exported(job, (id) => names.get(id))) }
 }
 
 export const draft = ({ toolsets, ...job }: ExportedJob): JobDraft => ({
   ...job,
   ...(toolsets === undefined ? {} : { enabledToolsets: toolsets })
 })
+
+const absent: JobPatch = {
+  timezone: null,
+  prompt: null,
+  repeat: null,
+  failureDeliver: null,
+  skills: null,
+  script: null,
+  noAgent: false,
+  monitorScript: null,
+  monitorUrl: null,
+  contextFrom: null,
+  enabledToolsets: null,
+  workdir: null,
+  model: null,
+  provider: null,
+  baseUrl: null,
+  reasoningEffort: null,
+  attachToSession: null
+}
+
+/**
+ * What makes a job there is into the one that a document says: what it leaves out is as usual, but for where answers go.
+ * A schedule that says the same goes on from where it is.
+ */
+export const change = (job: ExportedJob, there: JobView): JobPatch => {
+  const { name: _, paused: __, pausedReason: ___, schedule, ...rest } = draft(job)
+  const same = schedule === there.schedule && (job.timezone ?? null) === there.ownTimezone
+  return { ...absent, ...rest, ...(same ? {} : { schedule }) }
+}
 
 const named = (value: ExportedJob["contextFrom"]): ReadonlyArray<string> => JobFields.list(value)
 

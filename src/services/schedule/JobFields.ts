@@ -76,7 +76,7 @@ export const derivedName = (job: {
 /** Another name where that one is taken. */
 export const numbered = (name: string, number: number): string => `${name} (${number})`
 
-export const url = (value: string): Either.Either<string, JobInvalid> =>
+export const url = (field: "baseUrl" | "monitorUrl", value: string): Either.Either<string, JobInvalid> =>
   URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
     ? Either.right(value)
-    : Either.left(invalid("monitorUrl", value, "expected an address that begins with http:// or https://"))
+    : Either.left(invalid(field, value, "expected an address that begins with http:// or https://"))

@@ -17,6 +17,8 @@ export interface StoredJob {
   readonly remaining: number | null
   /** A run is claimed or under way. */
   readonly open: boolean
+  /** Its provider's limit holds it back until then (epoch milliseconds): what is due before is skipped. */
+  readonly holdUntil: number | null
   /** A run was asked for beside the schedule, and no gateway has claimed it yet. */
   readonly asked: boolean
   /** Runs of the schedule that are claimed or under way: they count as completed when they end. */

@@ -1,6 +1,9 @@
 /** Making and changing jobs (cron-delivery.md 1.3–1.7, decisions 11, 15, 19, 20, 29). */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Either, FastCheck as fc, Layer, TestClock } from "effect"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import * as path from "node:path"
 import * as FireClaimsLayer from "../../../src/layers/sqlite/FireClaims.js"
 import { FireClaims } from "../../../src/services/schedule/FireClaim.js"
 import { JobOrigin } from "../../../src/services/schedule/Job.js"
@@ -123,6 +126,10 @@ describe("jobs", () => {
     [{ provider: "acme" }, /provider.*expected one of/],
     [{ baseUrl: "http://a" }, /needs a provider/],
     [{ baseUrl: "http://a", provider: "openai-compatible" }, /own address only/],
+    [{ baseUrl: "http://a", provider: "openai" }, /own address only/],
+    [{ baseUrl: "not an address", provider: "openai-compatible" }, /begins with http/],
+    [{ baseUrl: "javascript:alert(1)", provider: "openai-compatible" }, /begins with http/],
+    [{ baseUrl: "http://a", provider: "offline" }, /asked at no address/],
     [{ skills: ["brew", "gone"] }, /^skills "gone": there is no skill gone; there are: brew/],
     [
       { enabledToolsets: ["web", "termnal"] },
@@ -207,6 +214,26 @@ describe("jobs", () => {
           expect(text).not.toMatch(/\\ud[89a-f]/)
       }).pipe(Effect.provide(jobs())),
     { fastCheck: { numRuns: scaled(1_000, 25) } }
+  )
+
+  it.effect("is edited also when what it was given is gone: a job, a directory, a script", () =>
+    Effect.gen(function* () {
+      const service = yield* Jobs
+      const source = yield* service.create({ schedule: "every 1h", prompt: "a", name: "a, b" }, nobody)
+      const workdir = mkdtempSync(path.join(tmpdir(), "gone-"))
+      const { job } = yield* service.create(
+        { schedule: "every 1h", prompt: "x", workdir, contextFrom: ["a, b", "self"] },
+        nobody
+      )
+      const sources = [String(source.job.id), "self"]
+      expect(job.contextFrom).toEqual(sources)
+      yield* service.remove("a, b")
+      rmSync(workdir, { recursive: true })
+      const edited = yield* service.edit(job.id, { prompt: "y", schedule: "every 2h", contextFrom: sources })
+      expect(edited.job).toMatchObject({ prompt: "y", workdir, contextFrom: sources })
+      expect((yield* Effect.flip(service.edit(job.id, { contextFrom: ["c, d"] }))).message).toContain("no such job")
+      expect((yield* Effect.flip(service.edit(job.id, { workdir: `${workdir}2` }))).message).toContain("no such dir")
+    }).pipe(Effect.provide(jobs()))
   )
 
   it.effect("writes down what an edit, a pause and a removal leave undone", () =>

@@ -184,6 +184,46 @@ describe("a provider's limit", () => {
     )
   })
 
+  it.scoped("is over with a run that went well, and the next instants are those that will run", () => {
+    let asked = 0
+    return Effect.gen(function* () {
+      const jobs = yield* Jobs
+      yield* make("every 2m")
+      yield* settled
+      yield* minutes(3)
+      const held = yield* jobs.find("watched")
+      expect(held.next.map((at) => at / minute)).toEqual([62, 64, 66])
+      expect([held.job.nextRunAt, held.notes.join()]).toEqual([62 * minute, expect.stringContaining("holds it back")])
+      yield* jobs.runNow("watched", null)
+      yield* minutes(2)
+      const lifted = yield* jobs.find("watched")
+      expect([lifted.next[0], lifted.notes]).toEqual([6 * minute, []])
+      yield* minutes(2)
+      expect((yield* runs).filter((run) => !run.includes("manual"))).toEqual([
+        "2 on_time error",
+        expect.stringMatching(/^4 late skipped/),
+        "6 on_time ok"
+      ])
+    }).pipe(
+      Effect.provide(
+        Testing.gateway({ model: () => (asked++ === 0 ? limited(60 * minute - 1_000)() : Testing.say("all is well")) })
+      )
+    )
+  })
+
+  it.scoped("of one provider holds nothing back with another", () =>
+    Effect.gen(function* () {
+      const jobs = yield* Jobs
+      yield* make("every 2m")
+      yield* settled
+      yield* minutes(3)
+      expect((yield* jobs.find("watched")).notes).toHaveLength(1)
+      expect((yield* jobs.edit("watched", { provider: "offline" })).next[0]).toBe(4 * minute)
+      yield* minutes(2)
+      expect((yield* runs).at(-1)).not.toContain("skipped")
+    }).pipe(Effect.provide(Testing.gateway({ model: limited(60 * minute) })))
+  )
+
   it.scoped("that does not say when it lifts holds nothing back", () =>
     Effect.gen(function* () {
       yield* make("every 2m")

@@ -268,7 +268,16 @@ describe("hermes cron", () => {
     const again = await hermes(["import", file])
     expect(again).toMatchObject({ code: 1, error: "2 of 2 jobs were not taken" })
     expect(again.out).toMatch(/refused: news: another job \([0-9a-f]{12}\) is already called "news"; .* `--update`/)
+    // It becomes what the file says, whatever it is now.
+    await hermes(["edit", "news", "--repeat", "3", "--workdir", home, "--failure-deliver", "local", "--skill", ""])
+    await hermes(["resume", "digest"])
+    await hermes(["pause", "news"])
+    expect((await hermes(["export"])).out).not.toBe(both)
     expect((await hermes(["import", file, "--update"])).code).toBe(0)
+    expect((await hermes(["export"])).out).toBe(both)
+    const cleared = await hermes(["edit", "news", "--prompt", "say: more", "--context-from", ""])
+    expect(cleared.code).toBe(0)
+    expect((await jobs()).find(({ name }) => name === "news")).toMatchObject({ contextFrom: [], prompt: "say: more" })
     writeFileSync(file, "version: 1\njobs:\n  - schedul: 1h\n")
     expect((await hermes(["import", file])).error).toMatch(/jobs.0.*schedul/)
     for (const text of ["", "5", "jobs: 5", "version: 1"]) {

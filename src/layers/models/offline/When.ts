@@ -179,6 +179,9 @@ const zoneOf = (timezone: string): DateTime.TimeZone =>
 /** Nobody names a time behind that many characters, and the library's own time grows with their square. */
 const longestPhrase = 1_000
 
+/** As for any schedule: a hundred years. */
+const farthestMillis = 36_525 * 86_400_000
+
 /** In the morning, for a day without a time. */
 const usualHour = 9
 
@@ -197,21 +200,24 @@ export const once = (text: string, nowMillis: number, timezone: string): Effect.
       const part = (name: Parameters<typeof start.get>[0]): number => start.get(name) ?? 0
       const timed =
         start.isCertain("hour") || /\b(?:noon|midday|midnight|tonight|evening|morning|afternoon)\b/i.test(found.text)
+      const isLength = /^in\b/i.test(found.text)
       const elapsed = start.isCertain("timezoneOffset")
       let at = DateTime.unsafeMakeZoned(
         {
           year: part("year"),
           month: part("month"),
           day: part("day"),
-          hours: timed || /^in\b/i.test(found.text) ? part("hour") : usualHour,
-          minutes: timed || /^in\b/i.test(found.text) ? part("minute") : 0,
+          hours: timed || isLength ? part("hour") : usualHour,
+          minutes: timed || isLength ? part("minute") : 0,
           seconds: 0
         },
         { timeZone: zone, adjustForTimeZone: true }
       )
       if (elapsed) at = DateTime.unsafeMakeZoned(start.date(), { timeZone: zone })
-      else if (DateTime.toEpochMillis(at) <= nowMillis && !start.isCertain("day")) at = DateTime.add(at, { days: 1 })
-      if (DateTime.toEpochMillis(at) <= nowMillis) return null
+      else if (DateTime.toEpochMillis(at) <= nowMillis && !start.isCertain("day") && !isLength)
+        at = DateTime.add(at, { days: 1 })
+      const distance = DateTime.toEpochMillis(at) - nowMillis
+      if (distance <= 0 || distance > farthestMillis) return null
       const parts = DateTime.toParts(at)
       const sameDay = DateTime.formatIsoDate(at) === DateTime.formatIsoDate(now)
       return plan(

@@ -124,7 +124,18 @@ export const imported = Command.make(
           const startable = JobExport.startable(entry, entries.slice(index + 1))
           const { paused, pausedReason, ...draft } = JobExport.draft(startable)
           const edit = (name: string) =>
-            Effect.map(jobs.edit(name, draft), (job) => ({ outcome: "updated" as const, job }))
+            Effect.gen(function* () {
+              const there = yield* jobs.get(name)
+              const changed = yield* jobs.edit(there.id, JobExport.change(startable, there))
+              const isPaused = changed.state === "paused"
+              const job =
+                paused === true && !isPaused
+                  ? yield* jobs.pause(there.id, pausedReason ?? null)
+                  : paused !== true && isPaused
+                    ? yield* jobs.resume(there.id, null)
+                    : changed
+              return { outcome: "updated" as const, job }
+            })
           const create = Effect.map(
             jobs.create(paused === true ? { ...draft, paused, pausedReason } : draft),
             (job) => ({

@@ -64,7 +64,10 @@ describe("times in plain English", () => {
     "every 0 minutes remind me of it",
     "every 3.5h tell me to walk",
     "every 2 fortnights tell me to walk",
-    "remind me at 25:00 to x"
+    "remind me at 25:00 to x",
+    "remind me in 0 minutes to x",
+    "remind me in 0 hours to x",
+    "remind me in 999999 days to x"
   ])
     it.effect(`no time: ${text}`, () => Effect.map(planOf(text), (plan) => assert.isNull(plan)))
 
