@@ -107,13 +107,14 @@ const cases: { readonly [command: string]: Case } = {
   },
   "cron list": { right: [], says: /window/, wrong: ["--every"], complains: /--every/, fails: 2 },
   "cron edit": {
-    right: ["window", "--prompt", "look up"],
+    // An empty text clears a list.
+    right: ["window", "--skill", ""],
     says: /window/,
     wrong: ["door", "--prompt", "look"],
     complains: /door/,
     fails: 1
   },
-  "cron show": { right: ["window"], says: /look up/, wrong: ["door"], complains: /door/, fails: 1 },
+  "cron show": { right: ["window"], says: /look out/, wrong: ["door"], complains: /door/, fails: 1 },
   "cron pause": {
     right: ["window", "--reason", "it rains"],
     says: /window/,
@@ -138,7 +139,7 @@ const cases: { readonly [command: string]: Case } = {
   },
   "cron runs": { right: ["window"], says: /No runs|window/, wrong: ["-n", "0"], complains: /--limit/, fails: 2 },
   "cron incidents": { right: [], says: /./, wrong: ["--state", "bad"], complains: /bad|detected/, fails: 2 },
-  "cron export": { right: ["window"], says: /look up/, wrong: ["door"], complains: /door/, fails: 1 },
+  "cron export": { right: ["window"], says: /look out/, wrong: ["door"], complains: /door/, fails: 1 },
   "cron import": {
     right: ["--update", () => file("jobs.yaml", async () => (await hermes("cron", "export", "window")).stdout)],
     says: /window/,

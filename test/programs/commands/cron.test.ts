@@ -275,9 +275,6 @@ describe("hermes cron", () => {
     expect((await hermes(["export"])).out).not.toBe(both)
     expect((await hermes(["import", file, "--update"])).code).toBe(0)
     expect((await hermes(["export"])).out).toBe(both)
-    const cleared = await hermes(["edit", "news", "--prompt", "say: more", "--context-from", ""])
-    expect(cleared.code).toBe(0)
-    expect((await jobs()).find(({ name }) => name === "news")).toMatchObject({ contextFrom: [], prompt: "say: more" })
     writeFileSync(file, "version: 1\njobs:\n  - schedul: 1h\n")
     expect((await hermes(["import", file])).error).toMatch(/jobs.0.*schedul/)
     for (const text of ["", "5", "jobs: 5", "version: 1"]) {
