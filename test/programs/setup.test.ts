@@ -92,7 +92,7 @@ describe("setup at a terminal", () => {
       "timezone: Europe/Lisbon",
       `home_channel: "${anna.id}"`,
       `- "${anna.id}"`,
-      "# hermes-effect: every setting with its default"
+      "# hermes-effect: every setting, with its default"
     ])
       expect(config).toContain(line)
     expect(config).not.toMatch(/^ *cwd:/m)
