@@ -53,8 +53,9 @@ export interface Parsed {
   readonly value: unknown
 }
 
-/** A line that opens level after level: the parser's time grows with the square of them. */
-const chained = new RegExp(`(?:[?-][ \\t]+){${Nesting.deepest + 1}}`)
+/** Levels that one line opens: the time of the parser and of who reads its result grows with a power of them. */
+const mostInLine = 64
+const chained = new RegExp(`(?:[?-][ \\t]+){${mostInLine + 1}}`)
 
 /** A key that its map holds already. The parser compares each with all before it: 20,000 keys take it seven seconds. */
 const keptTwice = (document: ReturnType<typeof parseDocument>): Scalar | null => {
@@ -84,7 +85,7 @@ export const parse = (file: string, text: string): Either.Either<Parsed, Setting
     return Either.left(new SettingsUnusable({ file, line: place?.line ?? null, column: place?.col ?? null, detail }))
   }
   const tooDeep = `nested more than ${Nesting.deepest} deep`
-  if (chained.test(text)) return unusable(tooDeep, null)
+  if (chained.test(text)) return unusable(`a line of it is nested more than ${mostInLine} deep`, null)
   // What is nested deeply enough ends the parser itself, and an alias without end what reads its result.
   try {
     const document = parseDocument(text, {
