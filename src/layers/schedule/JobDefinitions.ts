@@ -186,10 +186,7 @@ export const make = Effect.gen(function* () {
         yield* JobFields.url("baseUrl", baseUrl)
         const own = settings.cron.backends.find((backend) => backend.provider === provider)
         const sameOrigin =
-          URL.canParse(baseUrl) &&
-          own?.baseUrl !== null &&
-          own !== undefined &&
-          new URL(own.baseUrl).origin === new URL(baseUrl).origin
+          own?.baseUrl !== null && own !== undefined && new URL(own.baseUrl).origin === new URL(baseUrl).origin
         const isKeyless = provider === "openai-compatible" && own?.apiKey === null
         if (!sameOrigin && !isKeyless)
           return yield* invalid(

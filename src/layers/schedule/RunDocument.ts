@@ -41,6 +41,9 @@ export const make = Effect.gen(function* () {
   const fs = yield* FileSystem.FileSystem
   const path = yield* Path.Path
 
+  /** Relative to the home. */
+  const folderOf = (job: Job): string => path.join("cron", "output", job.id)
+
   const prune = (folder: string) =>
     Effect.gen(function* () {
       const keep = settings.cron.outputRetention
@@ -63,14 +66,14 @@ export const make = Effect.gen(function* () {
   return {
     /** Those of a job that was removed while it ran. */
     discard: (job: Job): Effect.Effect<void, PlatformError.PlatformError> =>
-      fs.remove(path.join(settings.home, "cron", "output", job.id), { recursive: true, force: true }),
+      fs.remove(path.join(settings.home, folderOf(job)), { recursive: true, force: true }),
     /** Writes it whole or not at all; answers its path relative to the home. */
     save: (document: Document): Effect.Effect<string, PlatformError.PlatformError> =>
       Effect.gen(function* () {
         const time = `${localTime(document.startedAt, settings.timezone)}`
         const seconds = String(Math.floor(document.startedAt / 1_000) % 60).padStart(2, "0")
         const stamp = `${time.replace(" ", "_").replace(/:/g, "-")}${/:\d\d:/.test(time) ? "" : `-${seconds}`}`
-        const relative = path.join("cron", "output", document.job.id)
+        const relative = folderOf(document.job)
         const folder = path.join(settings.home, relative)
         yield* fs.makeDirectory(folder, { recursive: true, mode: ownerOnlyDirectory })
         const taken = yield* fs.exists(path.join(folder, `${stamp}.md`))
