@@ -119,7 +119,7 @@ const make = Effect.gen(function* () {
         : offered.filter((tool) => task.session.toolNames?.includes(tool.name) ?? true)
     const systemPrompt = task.session.systemPrompt ?? (yield* prompts.build(task.session, task.instructions))
     const pin: Step<void> =
-      task.session.systemPrompt === null
+      task.session.systemPrompt === null || task.session.toolNames === null
         ? sessions.pinPrompt(sessionId, {
             systemPrompt,
             toolNames: tools.map((tool) => tool.name),

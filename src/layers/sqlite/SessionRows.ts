@@ -2,7 +2,7 @@ import type { SqlClient } from "@effect/sql"
 import { Effect, Schema } from "effect"
 import { Session } from "../../services/session/Session.js"
 import type { Owner } from "../../services/session/SessionStore.js"
-import { makePromptMemory } from "./PromptMemory.js"
+import * as PromptMemory from "./PromptMemory.js"
 import * as Rows from "./Rows.js"
 
 const { fields } = Session
@@ -18,7 +18,7 @@ const facts = {
   pinned: Rows.Flag
 }
 
-const Row = Schema.Struct({ ...facts, toolNames: Schema.NullOr(ToolNames) }).pipe(
+const Listed = Schema.Struct(facts).pipe(
   Schema.transform(Schema.typeSchema(Session), {
     strict: true,
     decode: (row) => new Session(row, { disableValidation: true }),
@@ -36,8 +36,6 @@ const columns = (prompt: string, tools: string) =>
   s.started_at AS startedAt, s.last_activity_at AS lastActivityAt, s.ended_at AS endedAt, s.end_reason AS endReason,
   s.suspended, s.message_count AS messageCount, s.unread, s.archived, s.pinned`
 
-const bodyOf = (hash: string) => `(SELECT body FROM prompts WHERE hash = s.${hash})`
-const whole = columns(bodyOf("system_prompt_hash"), bodyOf("tool_names_hash"))
 const hashed = columns("s.system_prompt_hash", "s.tool_names_hash")
 const bare = columns("NULL", "NULL")
 
@@ -52,13 +50,13 @@ export const ownedBy = ({ chatId, platform, userId }: Owner) => ({
   values: [platform, chatId, userId, userId]
 })
 
-/** As {@link selected}, with null for the prompt and the tools: they are long, and no list shows them. */
+/**
+ * What a query of the table `sessions AS s` selects for {@link many}: null for the prompt and the tools, which are long,
+ * and no list shows them.
+ */
 export const listed = (sql: SqlClient.SqlClient) => sql.literal(bare)
 
-/** What a query of the table `sessions AS s` selects. */
-export const selected = (sql: SqlClient.SqlClient) => sql.literal(whole)
-
-export const many = Rows.all(Row, "sessions")
+export const many = Rows.all(Listed, "sessions")
 
 const byId = `SELECT ${hashed} FROM sessions AS s WHERE s.id = ?`
 const routed = `SELECT ${hashed} FROM routes AS r JOIN sessions AS s ON s.id = r.session_id WHERE r.key = ?`
@@ -67,8 +65,8 @@ const lastOpen = `SELECT ${hashed} FROM sessions AS s WHERE s.key = ? AND s.ende
 
 /** Sessions one by one, as each turn asks for its own. */
 export const make = () => {
-  const prompts = makePromptMemory(Effect.succeed)
-  const tools = makePromptMemory(Schema.decode(ToolNames))
+  const prompts = PromptMemory.make(Effect.succeed)
+  const tools = PromptMemory.make(Schema.decode(ToolNames))
 
   const one = (statement: string) =>
     Effect.fnUntraced(function* (sql: SqlClient.SqlClient, of: string) {

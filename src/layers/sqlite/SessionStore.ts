@@ -1,5 +1,4 @@
 import { Clock, Effect, Layer } from "effect"
-import { createHash } from "node:crypto"
 import type { Source } from "../../services/conversation/InboundEvent.js"
 import { Ids } from "../../services/operation/Ids.js"
 import { type Session, SessionId, type TitleSource } from "../../services/session/Session.js"
@@ -17,6 +16,7 @@ import * as TitleText from "../../services/session/TitleText.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import * as Rows from "./Rows.js"
 import * as InternalEvents from "./InternalEvents.js"
+import * as PromptMemory from "./PromptMemory.js"
 import * as SessionRows from "./SessionRows.js"
 import * as SessionTitles from "./SessionTitles.js"
 
@@ -28,7 +28,6 @@ const lookedThrough = 10_000
 
 const surfaceOf = (source: Source): string => source.platform || source.surface || "local"
 
-const hashOf = (body: string): string => createHash("sha256").update(body).digest("hex")
 
 /** Who a conversation is with: nobody in particular where several people share it, which its key tells (gateway.md 2.2). */
 const personOf = (key: SessionKey | null, source: Source): string | null => {
@@ -129,7 +128,7 @@ const make = Effect.gen(function* () {
       const wanted = reference.trim()
       const mine = SessionRows.owned(sql, owner)
       const found = (condition: ReturnType<typeof sql.literal>) =>
-        SessionRows.many(sql`SELECT ${SessionRows.selected(sql)} FROM sessions AS s WHERE ${mine} AND ${condition}
+        SessionRows.many(sql`SELECT ${SessionRows.listed(sql)} FROM sessions AS s WHERE ${mine} AND ${condition}
           ORDER BY s.last_activity_at DESC LIMIT ${candidatesNamed + 1}`)
       for (const condition of [
         sql`s.id = ${wanted}`,
@@ -256,7 +255,7 @@ const make = Effect.gen(function* () {
   const findByOrigin = Effect.fn("SessionStore.findByOrigin")((place: Place) =>
     database.read("session.findByOrigin", (sql) =>
       Effect.gen(function* () {
-        const found = yield* SessionRows.many(sql`SELECT ${SessionRows.selected(sql)} FROM sessions AS s
+        const found = yield* SessionRows.many(sql`SELECT ${SessionRows.listed(sql)} FROM sessions AS s
           WHERE s.hidden = 0 AND s.ended_at IS NULL AND s.platform = ${place.platform} AND s.chat_id = ${place.chatId}
             AND (${place.threadId} IS NULL OR s.thread_id = ${place.threadId})
           ORDER BY s.last_activity_at DESC, s.id DESC`)
@@ -312,14 +311,6 @@ const make = Effect.gen(function* () {
       )
   )
 
-  const storePrompt = (body: string) =>
-    Effect.gen(function* () {
-      const sql = yield* Transaction
-      const hash = hashOf(body)
-      yield* sql`INSERT INTO prompts (hash, body) VALUES (${hash}, ${body}) ON CONFLICT (hash) DO NOTHING`
-      return hash
-    })
-
   return SessionStore.of({
     create,
     resolve,
@@ -345,10 +336,12 @@ const make = Effect.gen(function* () {
     pinPrompt: (id, pinned) =>
       Effect.gen(function* () {
         const sql = yield* Transaction
-        const prompt = yield* storePrompt(pinned.systemPrompt)
-        const tools = yield* storePrompt(JSON.stringify(pinned.toolNames))
+        const session = yield* rows.byId(sql, id)
+        if (session?.systemPrompt != null && session.toolNames !== null) return
+        const prompt = yield* PromptMemory.store(session?.systemPrompt ?? pinned.systemPrompt)
+        const tools = yield* PromptMemory.store(JSON.stringify(session?.toolNames ?? pinned.toolNames))
         yield* sql`UPDATE sessions SET system_prompt_hash = ${prompt}, tool_names_hash = ${tools}, model = ${pinned.model}
-          WHERE id = ${id} AND system_prompt_hash IS NULL`
+          WHERE id = ${id}`
       }),
     remove: Effect.fn("SessionStore.remove")((id: SessionId) =>
       database.write(
