@@ -31,9 +31,7 @@ export type PromptMemory<A> = (sql: SqlClient.SqlClient, hash: string | null) =>
  * becomes another: what was read once stays true, and what was spoilt is seen. Each turn asks for its conversation's, and a long one costs several
  * times the rest of its row.
  */
-export const make = <A>(
-  decode: (body: string) => Effect.Effect<A, ParseResult.ParseError>
-): PromptMemory<A> => {
+export const make = <A>(decode: (body: string) => Effect.Effect<A, ParseResult.ParseError>): PromptMemory<A> => {
   const known = new Map<string, { readonly text: number; readonly value: A }>()
   let held = 0
 

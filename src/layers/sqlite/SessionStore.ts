@@ -28,7 +28,6 @@ const lookedThrough = 10_000
 
 const surfaceOf = (source: Source): string => source.platform || source.surface || "local"
 
-
 /** Who a conversation is with: nobody in particular where several people share it, which its key tells (gateway.md 2.2). */
 const personOf = (key: SessionKey | null, source: Source): string | null => {
   const person = source.userIdAlt ?? source.userId

@@ -44,45 +44,49 @@ describe("what is remembered of prompts", () => {
     ["nothing", ""],
     ["no text", new Uint8Array([0, 255])],
     ["another list", "[]"]
-  ] as const)("holds of each text only what has its hash; %s in its place goes with the next pin, for all", ([, spoilt]) =>
-    Effect.gen(function* () {
-      const database = yield* Database
-      const pin = (id: SessionId, systemPrompt: string, toolNames: ReadonlyArray<string>) =>
-        Effect.flatMap(SessionStore, (sessions) =>
-          database.write("test.pin", sessions.pinPrompt(id, { systemPrompt, toolNames, model: "m" }))
+  ] as const)(
+    "holds of each text only what has its hash; %s in its place goes with the next pin, for all",
+    ([, spoilt]) =>
+      Effect.gen(function* () {
+        const database = yield* Database
+        const pin = (id: SessionId, systemPrompt: string, toolNames: ReadonlyArray<string>) =>
+          Effect.flatMap(SessionStore, (sessions) =>
+            database.write("test.pin", sessions.pinPrompt(id, { systemPrompt, toolNames, model: "m" }))
+          )
+        /** As after a restart: nothing of it was read before. */
+        const pinned = (id: SessionId) =>
+          Effect.gen(function* () {
+            const session = yield* (yield* SessionStore).get(id)
+            return [session?.systemPrompt, session?.toolNames]
+          }).pipe(Effect.provide(Layer.fresh(Sessions.layer)))
+
+        const sessions = yield* SessionStore
+        const one = yield* sessions.resolve(key("one"), source())
+        const other = yield* sessions.resolve(key("other"), source())
+        for (const { id } of [one, other]) yield* pin(id, "be kind", ["a"])
+        const hashes = yield* database.read(
+          "test.hashes",
+          (sql) => sql<{ readonly hash: string; readonly body: string }>`SELECT hash, body FROM prompts ORDER BY body`
         )
-      /** As after a restart: nothing of it was read before. */
-      const pinned = (id: SessionId) =>
-        Effect.gen(function* () {
-          const session = yield* (yield* SessionStore).get(id)
-          return [session?.systemPrompt, session?.toolNames]
-        }).pipe(Effect.provide(Layer.fresh(Sessions.layer)))
+        expect(hashes.map(({ body }) => body)).toEqual(['["a"]', "be kind"])
 
-      const sessions = yield* SessionStore
-      const one = yield* sessions.resolve(key("one"), source())
-      const other = yield* sessions.resolve(key("other"), source())
-      for (const { id } of [one, other]) yield* pin(id, "be kind", ["a"])
-      const hashes = yield* database.read(
-        "test.hashes",
-        (sql) => sql<{ readonly hash: string; readonly body: string }>`SELECT hash, body FROM prompts ORDER BY body`
+        yield* database.write("test.spoil", spoil(hashes[0]?.hash ?? "", spoilt))
+        expect(yield* pinned(one.id)).toEqual(["be kind", null])
+        yield* Effect.provide(pin(one.id, "be cruel", ["b"]), Layer.fresh(Sessions.layer))
+        expect(yield* pinned(one.id)).toEqual(["be kind", ["b"]])
+        expect(yield* pinned(other.id)).toEqual(["be kind", null])
+        yield* Effect.provide(pin(other.id, "be cruel", ["a"]), Layer.fresh(Sessions.layer))
+        expect(yield* pinned(other.id)).toEqual(["be kind", ["a"]])
+
+        yield* database.write("test.spoil", spoil(hashes[1]?.hash ?? "", spoilt))
+        expect(yield* pinned(one.id)).toEqual([null, ["b"]])
+        yield* Effect.provide(pin(one.id, "be kind", []), Layer.fresh(Sessions.layer))
+        expect([yield* pinned(one.id), yield* pinned(other.id)]).toEqual([
+          ["be kind", ["b"]],
+          ["be kind", ["a"]]
+        ])
+      }).pipe(
+        Effect.provide(Layer.provideMerge(Sessions.layer, Layer.mergeAll(layerMemory, Ids.layer, settings.layer)))
       )
-      expect(hashes.map(({ body }) => body)).toEqual(['["a"]', "be kind"])
-
-      yield* database.write("test.spoil", spoil(hashes[0]?.hash ?? "", spoilt))
-      expect(yield* pinned(one.id)).toEqual(["be kind", null])
-      yield* Effect.provide(pin(one.id, "be cruel", ["b"]), Layer.fresh(Sessions.layer))
-      expect(yield* pinned(one.id)).toEqual(["be kind", ["b"]])
-      expect(yield* pinned(other.id)).toEqual(["be kind", null])
-      yield* Effect.provide(pin(other.id, "be cruel", ["a"]), Layer.fresh(Sessions.layer))
-      expect(yield* pinned(other.id)).toEqual(["be kind", ["a"]])
-
-      yield* database.write("test.spoil", spoil(hashes[1]?.hash ?? "", spoilt))
-      expect(yield* pinned(one.id)).toEqual([null, ["b"]])
-      yield* Effect.provide(pin(one.id, "be kind", []), Layer.fresh(Sessions.layer))
-      expect([yield* pinned(one.id), yield* pinned(other.id)]).toEqual([
-        ["be kind", ["b"]],
-        ["be kind", ["a"]]
-      ])
-    }).pipe(Effect.provide(Layer.provideMerge(Sessions.layer, Layer.mergeAll(layerMemory, Ids.layer, settings.layer))))
   )
 })
