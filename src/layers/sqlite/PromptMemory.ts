@@ -28,8 +28,8 @@ export type PromptMemory<A> = (sql: SqlClient.SqlClient, hash: string | null) =>
 
 /**
  * What `decode` makes of the texts in `prompts` that were read last. A text is stored under its own hash and so never
- * becomes another: what was read once stays true, and what was spoilt is seen. Each turn asks for its conversation's, and a long one costs several
- * times the rest of its row.
+ * becomes another: what was read once stays true, and what was spoilt is seen. Each turn asks for its
+ * conversation's, and a long one costs several times the rest of its row.
  */
 export const make = <A>(decode: (body: string) => Effect.Effect<A, ParseResult.ParseError>): PromptMemory<A> => {
   const known = new Map<string, { readonly text: number; readonly value: A }>()
