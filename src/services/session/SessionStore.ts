@@ -87,10 +87,13 @@ export class SessionStore extends Context.Tag("hermes/session/SessionStore")<
     ) => Effect.Effect<Session, StateError | SessionNotFound | TitleTaken>
     /**
      * The one live session of a place: the person's own, or the only one there is. Several people's and none of theirs:
-     * null, nobody guesses (state-agent.md 2.1).
+     * null, nobody guesses (state-agent.md 2.1). Without its prompt.
      */
     readonly findByOrigin: (place: Place) => Effect.Effect<Session | null, StateError>
-    /** Newest activity first; without hidden ones. Null owner lists all; archived ones only when they are asked for. Without their prompts. */
+    /**
+     * Newest activity first; without hidden ones. Null owner lists all; archived ones only when they are asked for.
+     * Without their prompts.
+     */
     readonly list: (options: {
       readonly owner: Owner | null
       readonly limit: number
@@ -109,7 +112,7 @@ export class SessionStore extends Context.Tag("hermes/session/SessionStore")<
     ) => Effect.Effect<Session, StateError | SessionNotFound | TitleTaken>
     /** Names a session after the first words of a person, if nobody has named it yet. */
     readonly deriveTitle: (id: SessionId, text: string) => Step<void>
-    /** Pins prompt, tools and model for the session's life (state-agent.md 3.3). */
+    /** Pins prompt, tools and model for the session's life (state-agent.md 3.3). What is whole of a spoilt pin stays. */
     readonly pinPrompt: (
       id: SessionId,
       pinned: { readonly systemPrompt: string; readonly toolNames: ReadonlyArray<string>; readonly model: string }
