@@ -43,7 +43,7 @@ export default {
     )
       .flat()
       .map(([command]) => command)
-    const parse = await Effect.runPromise(Effect.flatten(BashTree.make))
+    const parse = await Effect.runPromise(BashTree.parser)
     const homes = { agent: "/home/ada/.hermes-effect", person: "/home/ada" }
     const judge = (command: string) =>
       CommandVerdict.of(

@@ -17,7 +17,7 @@ export const copyTo = (file: string, ground: string): Effect.Effect<void> =>
       made = readFileSync(template)
       rmSync(folder, { recursive: true })
       // Loaded when it is first needed, by ways that no world can see the end of.
-      yield* Effect.orDie(Effect.flatten(BashTree.make))
+      yield* Effect.orDie(BashTree.parser)
     }
     writeFileSync(file, made)
   })

@@ -81,7 +81,6 @@ export const layer: Layer.Layer<CommandJudge, never, FileSystem.FileSystem | Set
       const fs = yield* FileSystem.FileSystem
       const settings = yield* Settings
       const person = yield* RealPath.personHome
-      const parser = yield* BashTree.make
       const real = (file: string) => Effect.provideService(RealPath.follow(file), FileSystem.FileSystem, fs)
       const homes: Homes = { agent: yield* real(settings.home), person: yield* real(person) }
       const lists: CommandVerdict.Lists = { deny: settings.approvals.deny, allow: settings.approvals.allowlist }
@@ -109,7 +108,7 @@ export const layer: Layer.Layer<CommandJudge, never, FileSystem.FileSystem | Set
       const look = (command: string, directory: string, cron: boolean): Effect.Effect<CommandLine.Judged> =>
         Effect.gen(function* () {
           const around = { homes, workingDirectory: directory, port: yield* ownPort, cron, pid: process.pid }
-          const parse = yield* Effect.either(parser)
+          const parse = yield* Effect.either(BashTree.parser)
           if (parse._tag === "Left")
             return { found: unread(command, around, parse.left.message), commands: [], runs: [] }
           const clock = yield* Effect.clock

@@ -2,7 +2,6 @@ import { Effect, Schema } from "effect"
 import { readFile } from "node:fs/promises"
 import { createRequire } from "node:module"
 import type { Language, Parser, TreeCursor } from "web-tree-sitter"
-import * as Shared from "../../fibers/Shared.js"
 import type { Parse, SyntaxNode } from "../../services/approval/shell/SyntaxTree.js"
 
 /** The parser's files cannot be read, or are not what they should be. */
@@ -32,20 +31,30 @@ interface Loaded {
 
 const wasm = async (file: string): Promise<Uint8Array> => readFile(createRequire(import.meta.url).resolve(file))
 
-const load: Effect.Effect<Loaded, ParserMissing> = Effect.tryPromise({
-  try: async () => {
-    const { Language, Parser } = await import("web-tree-sitter")
-    const [runtime, grammar] = await Promise.all([
-      wasm("web-tree-sitter/web-tree-sitter.wasm"),
-      wasm("tree-sitter-bash/tree-sitter-bash.wasm")
-    ])
-    await Parser.init({ wasmBinary: runtime })
-    const language = await Language.load(grammar)
-    const parser = new Parser().setLanguage(language)
-    // The first parse is the slow one.
-    parser.parse(`if x; then y "$z" | w > v; fi`)?.delete()
-    return { parser, language, named: language.types.map((_, type) => language.nodeTypeIsNamed(type)) }
-  },
+const load = async (): Promise<Loaded> => {
+  const { Language, Parser } = await import("web-tree-sitter")
+  const [runtime, grammar] = await Promise.all([
+    wasm("web-tree-sitter/web-tree-sitter.wasm"),
+    wasm("tree-sitter-bash/tree-sitter-bash.wasm")
+  ])
+  await Parser.init({ wasmBinary: runtime })
+  const language = await Language.load(grammar)
+  const parser = new Parser().setLanguage(language)
+  // The first parse is the slow one.
+  parser.parse(`if x; then y "$z" | w > v; fi`)?.delete()
+  return { parser, language, named: language.types.map((_, type) => language.nodeTypeIsNamed(type)) }
+}
+
+/** One for the whole process: a grammar takes a megabyte that the parser's memory never gives back. */
+let loading: Promise<Loaded> | null = null
+
+/** What could not be loaded is tried again by the next who asks. */
+const loaded = Effect.tryPromise({
+  try: () =>
+    (loading ??= load().catch((cause) => {
+      loading = null
+      throw cause
+    })),
   catch: (cause) => new ParserMissing({ detail: String(cause) })
 })
 
@@ -85,36 +94,36 @@ const copy = (cursor: TreeCursor, { named, language }: Loaded, late: () => boole
 }
 
 /** Gives a parser for one judgement: `now` in milliseconds; its texts together get {@link parseMillis}, trees and all. */
-export const make: Effect.Effect<Effect.Effect<(now: () => number) => Parse, ParserMissing>> = Effect.map(
-  Shared.cached(load),
-  Effect.map((loaded) => (now: () => number): Parse => {
-    const { parser } = loaded
-    let left = parseMillis
-    let again = false
-    const read = (source: string): SyntaxNode | null => {
-      const from = now()
-      const late = (): boolean => now() - from > left
-      parser.reset()
-      const parsed = parser.parse(source, null, { progressCallback: late })
-      const cursor = parsed?.walk()
-      const tree = cursor === undefined ? null : copy(cursor, loaded, late)
-      cursor?.delete()
-      parsed?.delete()
-      left -= now() - from
-      return tree
-    }
-    return (source) => {
-      const short = source.length < shortText
-      const tree = left > 0 ? read(source) : null
-      if (tree !== null || left > 0 || !short || again) {
-        // What is nested in a long text has no more time than the whole.
-        again ||= !short
-        return { source, tree }
+export const parser: Effect.Effect<(now: () => number) => Parse, ParserMissing> = Effect.map(
+  loaded,
+  (grammar) =>
+    (now: () => number): Parse => {
+      let left = parseMillis
+      let again = false
+      const read = (source: string): SyntaxNode | null => {
+        const from = now()
+        const late = (): boolean => now() - from > left
+        grammar.parser.reset()
+        const parsed = grammar.parser.parse(source, null, { progressCallback: late })
+        const cursor = parsed?.walk()
+        const tree = cursor === undefined ? null : copy(cursor, grammar, late)
+        cursor?.delete()
+        parsed?.delete()
+        left -= now() - from
+        return tree
       }
-      // A short text takes no such time: the machine was busy with something else.
-      again = true
-      left = parseMillis
-      return { source, tree: read(source) }
+      return (source) => {
+        const short = source.length < shortText
+        const tree = left > 0 ? read(source) : null
+        if (tree !== null || left > 0 || !short || again) {
+          // What is nested in a long text has no more time than the whole.
+          again ||= !short
+          return { source, tree }
+        }
+        // A short text takes no such time: the machine was busy with something else.
+        again = true
+        left = parseMillis
+        return { source, tree: read(source) }
+      }
     }
-  })
 )

@@ -1,8 +1,9 @@
-import { layer } from "@effect/vitest"
+import { describe, it, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { linkSync, mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import * as path from "node:path"
+import process from "node:process"
 import { expect } from "vitest"
 import * as CommandJudgeLayer from "../../../src/layers/approval/CommandJudge.js"
 import { CommandJudge } from "../../../src/services/approval/CommandJudge.js"
@@ -133,6 +134,18 @@ layer(
     Effect.gen(function* () {
       expect(yield* judge("curl -s 127.0.0.1:4321/health")).toEqual(["never", "own-port"])
       expect(yield* judge("curl -s 127.0.0.1:4322/health")).toEqual(["allow", null])
+    })
+  )
+})
+
+describe("gateways that follow each other in one process", () => {
+  it.live("share the shell's grammar", () =>
+    Effect.gen(function* () {
+      const look = Effect.provide(judge("cat a.txt"), Layer.fresh(tools))
+      yield* look
+      const before = process.memoryUsage().external
+      yield* Effect.repeatN(look, 19)
+      expect((process.memoryUsage().external - before) / 2 ** 20).toBeLessThan(10)
     })
   )
 })

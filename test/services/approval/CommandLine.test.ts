@@ -25,7 +25,7 @@ const homes = { agent: "/home/ada/.hermes-effect", person: "/home/ada" }
 
 let parse: (now?: () => number) => Parse
 beforeAll(async () => {
-  const ready = await Effect.runPromise(Effect.flatten(BashTree.make))
+  const ready = await Effect.runPromise(BashTree.parser)
   parse = (now = () => performance.now()) => ready(now)
 })
 
