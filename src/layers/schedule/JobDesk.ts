@@ -1,5 +1,5 @@
 import { FileSystem, Path } from "@effect/platform"
-import { Clock, Effect, Layer } from "effect"
+import { Clock, Effect, Layer, Schema } from "effect"
 import { incidentView, jobView, noteView, runView } from "../../services/api/Jobs.js"
 import type { Routed } from "../../services/delivery/Deliver.js"
 import { Outbox } from "../../services/delivery/Outbox.js"
@@ -8,7 +8,7 @@ import { GatewayAddresses } from "../../services/operation/GatewayAddress.js"
 import { Settings } from "../../services/operation/Settings.js"
 import { Incidents } from "../../services/schedule/Incident.js"
 import { typed } from "../../services/operation/OwnCommand.js"
-import type { Job } from "../../services/schedule/Job.js"
+import { type Job, JobId } from "../../services/schedule/Job.js"
 import { JobDesk, type PreviewOptions } from "../../services/schedule/JobDesk.js"
 import { JobNotFound } from "../../services/schedule/JobError.js"
 import * as JobFields from "../../services/schedule/JobFields.js"
@@ -20,6 +20,8 @@ import * as Schedule from "../../services/schedule/Schedule.js"
 import * as ScheduleText from "../../services/schedule/ScheduleText.js"
 import * as ScheduleWords from "../../services/schedule/ScheduleWords.js"
 import { addressOf } from "./JobDefinitions.js"
+
+const isJobId = Schema.is(JobId)
 
 const make = Effect.gen(function* () {
   const jobs = yield* Jobs
@@ -74,6 +76,18 @@ const make = Effect.gen(function* () {
         )
     )
 
+  /** Runs stay when their job goes: its id still finds them. */
+  const runsOf = (reference: string, limit: number) =>
+    jobs.find(reference).pipe(
+      Effect.flatMap(({ job }) => occurrences.list({ job: job.id, limit })),
+      Effect.catchTag("JobNotFound", (missing) =>
+        Effect.gen(function* () {
+          const runs = isJobId(reference) ? yield* occurrences.list({ job: reference, limit }) : []
+          return runs.length > 0 ? runs : yield* missing
+        })
+      )
+    )
+
   const notesOfJob = ({ number }: StoredJob) => Effect.map(notepad.list(number), (notes) => notes.map(noteView))
 
   const create = (draft: JobDraft, maker: JobMaker) =>
@@ -124,8 +138,8 @@ const make = Effect.gen(function* () {
     resnap: (reference) => Effect.flatMap(jobs.resnap(reference), (view) => shown(view)),
     runs: (reference, limit) =>
       Effect.gen(function* () {
-        const job = reference === null ? null : (yield* jobs.find(reference)).job.id
-        return yield* Effect.forEach(yield* occurrences.list({ job, limit }), withDeliveries)
+        const runs = yield* reference === null ? occurrences.list({ job: null, limit }) : runsOf(reference, limit)
+        return yield* Effect.forEach(runs, withDeliveries)
       }),
     run: (id) =>
       Effect.gen(function* () {

@@ -184,7 +184,9 @@ const runs = Command.make(
   {
     limit: limit(20, 500),
     reference: named("JOB|RUN").pipe(
-      Args.withDescription("Of this job; of all when left out. The id of a run shows its document."),
+      Args.withDescription(
+        "Of this job, also of a removed one by its id; of all when left out. The id of a run shows its document."
+      ),
       Args.optional
     )
   },

@@ -31,7 +31,7 @@ export class JobDesk extends Context.Tag("hermes/schedule/JobDesk")<
     readonly remove: (reference: string) => Effect.Effect<JobView, JobError>
     /** An unpinned job runs on what is configured now. */
     readonly resnap: (reference: string) => Effect.Effect<JobView, JobError>
-    /** Newest first; of one job, or of all when `reference` is null. */
+    /** Newest first; of one job, or of all when `reference` is null. A removed job's are found by its id. */
     readonly runs: (reference: string | null, limit: number) => Effect.Effect<ReadonlyArray<RunView>, JobError>
     readonly run: (id: string) => Effect.Effect<typeof RunDocument.Type, JobNotFound | StateError>
     /** Newest first. */

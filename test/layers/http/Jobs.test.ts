@@ -73,6 +73,32 @@ layer(Layer.merge(server(), FetchHttpClient.layer), { excludeTestServices: true 
     })
   )
 
+  it.effect("tells the runs of a job that was removed to who has its id", () =>
+    Effect.gen(function* () {
+      const { jobs } = yield* client()
+      const database = yield* Database
+      const runs = (id: string) => jobs.runs({ path: { id }, urlParams: { limit: 20 } })
+      const { id } = yield* jobs.create({ payload: { name: "gone", schedule: "every 1h", prompt: "x" } })
+      const idle = yield* jobs.create({ payload: { name: "never", schedule: "every 1h", prompt: "x" } })
+      yield* database.write(
+        "test",
+        Effect.flatMap(
+          Transaction,
+          (sql) =>
+            sql`INSERT INTO occurrences (job, at, count, kind, state, attempts, claimed_at, finished_at)
+              SELECT number, 1, 1, 'on_time', 'ok', 1, 1, 1 FROM jobs WHERE id = ${id}`
+        )
+      )
+      const before = yield* runs("gone")
+      assert.deepInclude(before[0], { jobId: id, status: "ok" })
+      yield* jobs.remove({ path: { id } })
+      assert.deepStrictEqual(yield* runs(id), before)
+      yield* jobs.remove({ path: { id: idle.id } })
+      for (const none of ["gone", idle.id, "000000000000"])
+        assert.deepInclude(yield* refusal(runs(none)), { status: 404, code: "job_not_found" })
+    })
+  )
+
   it.effect("takes half a surrogate pair for no text, as in messages, and finds the job by the name it was given", () =>
     Effect.gen(function* () {
       const { jobs } = yield* client()
