@@ -1,5 +1,5 @@
 /** Carries rows to their chat, one chat's in order, and settles each. What has been begun goes on without whoever asked. */
-import { Clock, Effect } from "effect"
+import { Cause, Clock, Effect } from "effect"
 import * as Deadlines from "../../fibers/Deadlines.js"
 import type * as Nursery from "../../fibers/Nursery.js"
 import * as Turn from "../../fibers/Turn.js"
@@ -215,10 +215,18 @@ export const make = (ledger: Ledger, holds: Holds, files: typeof MediaFiles.Serv
               ? settleAll(open, later("too many messages wait for this chat"), along)
               : Effect.succeed(settled)
           ),
-          // The gateway stops: what was not begun has certainly not left; what was is in doubt until the next start.
-          Effect.onInterrupt(() =>
+          // What was not begun has certainly not left. Where the gateway stops, what was is in doubt until the next start.
+          Effect.onError((cause) =>
             Effect.catchAll(
-              settleAll(open.slice(progress.begun), later("the gateway stopped before it was sent"), undefined),
+              settleAll(
+                open.slice(progress.begun),
+                later(
+                  Cause.isInterrupted(cause)
+                    ? "the gateway stopped before it was sent"
+                    : "what became of the message before it could not be written down"
+                ),
+                undefined
+              ),
               (error) => Effect.logWarning("messages that were not sent could not be put back", error)
             )
           )

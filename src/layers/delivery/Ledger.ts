@@ -28,6 +28,8 @@ export interface Ledger {
     along?: Step<void>,
     terms?: { readonly pauseMillis?: number; readonly commit?: Commit }
   ) => Effect.Effect<ReadonlyArray<DeliveryRow>, StateError>
+  /** Settles what could not be written down when it was known; answers whether anything is left of it. */
+  readonly settleLate: Effect.Effect<boolean>
   /**
    * Sits out a pause that the platform asked for before anything of this row left it, written down so that an end in the
    * middle of it leaves it waiting and not in doubt. Once it succeeds the row is about to leave again.
@@ -73,6 +75,8 @@ export const make = (holds: Holds) =>
     const redactor = yield* Redactor
     /** Whether somebody has begun to send it. */
     const ours = new Map<string, boolean>()
+    /** Known, and not written: the disk was full, say. Of rows in this process's hands only, so it is as bounded as they are. */
+    const unwritten = new Map<string, readonly [DeliveryRow, Ending]>()
 
     /** Platforms' own words may hold a token in an address. */
     const redacted = (ending: Ending): Ending =>
@@ -121,6 +125,14 @@ export const make = (holds: Holds) =>
       if (along !== undefined) yield* along
     })
 
+    /** What was known first is what happened. */
+    const keep = (endings: ReadonlyArray<readonly [DeliveryRow, Ending]>): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        const news = endings.filter(([row]) => ours.has(row.id) && !unwritten.has(row.id))
+        for (const one of news) unwritten.set(one[0].id, one)
+        return news.length === 0 ? Effect.void : holds.wake
+      })
+
     const ledger: Ledger = {
       insert: (deliveries) => Effect.map(outbox.insert(deliveries), (rows) => rows.map(own)),
       become: (id, delivery) => Effect.map(outbox.become(id, delivery), own),
@@ -132,17 +144,20 @@ export const make = (holds: Holds) =>
         const words = Aftermath.wordsFor(rows)
         const written = words.filter(Aftermath.isWritten)
         const doubtful = rows.filter((row) => row.state === "unknown" && Copies.isDue(row, at))
-        yield* database.write(
-          "delivery.settle",
-          settlement(clean, [...written.map(Aftermath.rowOf), ...doubtful.map(Copies.copyOf)], along),
-          "ordinary",
-          commit
-        )
+        yield* database
+          .write(
+            "delivery.settle",
+            settlement(clean, [...written.map(Aftermath.rowOf), ...doubtful.map(Copies.copyOf)], along),
+            "ordinary",
+            commit
+          )
+          .pipe(Effect.tapError(() => keep(endings)))
         for (const word of words) yield* told(word, at)
         for (const { address } of doubtful) yield* holds.hold(laneOf(address), pauseMillis)
         if (written.length > 0) yield* holds.wake
         for (const row of rows) {
           ours.delete(row.id)
+          unwritten.delete(row.id)
           if (row.state === "pending") continue
           yield* activity.publish({
             _tag: "delivery.settled",
@@ -154,6 +169,16 @@ export const make = (holds: Holds) =>
         }
         return rows
       }, Effect.uninterruptible),
+      settleLate: Effect.gen(function* () {
+        if (unwritten.size === 0) return false
+        const known = [...unwritten.values()]
+        const settled = yield* Effect.either(ledger.settle(known))
+        if (settled._tag === "Left") return true
+        yield* Effect.logWarning("what became of messages is written down late").pipe(
+          Effect.annotateLogs({ messages: known.length })
+        )
+        return unwritten.size > 0
+      }),
       pause: Effect.fnUntraced(function* ({ id }, millis, reason) {
         const until = { notBefore: clock.unsafeCurrentTimeMillis() + millis, reason: redactor.text(reason) }
         yield* database.write("delivery.pause", outbox.notePause(id, until))

@@ -44,7 +44,7 @@ export const layer: Layer.Layer<Notifier, never, Activity | Delivery | Hints | S
           text: notice.text,
           via: "origin",
           transcriptId: null,
-          replyToPerson: false
+          replyToPerson: Notice.isRefusal(notice.code)
         })
         if (!delivered.ok)
           yield* Effect.logWarning("a notice could not be delivered").pipe(

@@ -29,7 +29,7 @@ const longestRecheckMillis = 120_000
 /** How long a start waits for what is due; the rest goes on beside it. */
 const startPatience = "5 seconds"
 
-/** When the database could not be read, or a chat has no room. */
+/** When the database could not be read or written, or a chat has no room. */
 const retryMillis = 5_000
 
 export interface Waiting {
@@ -196,12 +196,13 @@ export const make = (holds: Holds, ledger: Ledger, courier: Courier, scope: Scop
       return { begun, next, now }
     })
 
-    const round = pass.pipe(
-      Effect.flatMap(({ next, now }) =>
-        next === Number.POSITIVE_INFINITY
+    const round = Effect.zip(ledger.settleLate, pass).pipe(
+      Effect.flatMap(([isLeft, { next, now }]) => {
+        const soonest = isLeft ? Math.min(next, now + retryMillis) : next
+        return soonest === Number.POSITIVE_INFINITY
           ? holds.woken
-          : Effect.asVoid(Effect.timeoutOption(holds.woken, Math.max(1, next - now)))
-      ),
+          : Effect.asVoid(Effect.timeoutOption(holds.woken, Math.max(1, soonest - now)))
+      }),
       Effect.catchAllCause((cause) =>
         Effect.zipRight(
           Effect.logError("what waits to be sent could not be looked at", cause),

@@ -41,7 +41,9 @@ import * as RunWork from "./RunWork.js"
 
 /** How long a notice may take when the gateway is about to end. */
 const lastWordsBound = "3 seconds"
-const recordAttempts = 6
+
+/** An end that cannot be written down is tried again, in the end every half minute, for so long. */
+const recordPace = Pace.exponential("1 second").pipe(Pace.union(Pace.spaced("30 seconds")), Pace.upTo("1 hour"))
 
 const make = Effect.gen(function* () {
   const settings = yield* Settings
@@ -122,8 +124,9 @@ const make = Effect.gen(function* () {
     Effect.suspend(() =>
       trace.settled
         ? Effect.void
-        : claims
-            .record(claim, {
+        : (
+            trace.close ??
+            claims.record(claim, {
               status: "error",
               reason: "its end could not be recorded; see the log",
               error: "its end could not be recorded; see the log",
@@ -132,10 +135,10 @@ const make = Effect.gen(function* () {
               sessionId: trace.sessionId,
               output: null
             })
-            .pipe(
-              Effect.retry({ times: recordAttempts, schedule: Pace.exponential("1 second") }),
-              Effect.catchAll((error) => Effect.logError("a run stays open until the next start", error))
-            )
+          ).pipe(
+            Effect.retry({ schedule: recordPace, while: ({ _tag }) => _tag !== "ClaimLost" }),
+            Effect.catchAll((error) => Effect.logError("a run stays open until the next start", error))
+          )
     )
 
   /** The document of a run that said something or failed; it is there before anything else tells of it. */
@@ -269,36 +272,47 @@ const make = Effect.gen(function* () {
         Effect.gen(function* () {
           const spoken = yield* speak(claim, done, verdict, trace, turn, letters)
           const problems = lane === null ? [] : RunDelivery.problemsOf(lane)
+          const close = (sent: RunDelivery.Outcome) =>
+            Effect.gen(function* () {
+              const status = verdict.status === "ok" ? sent.status : verdict.status
+              const reason = verdict.reason ?? sent.problem ?? sent.note
+              yield* recorded(
+                claim,
+                {
+                  ...verdict,
+                  status,
+                  reason,
+                  deliveryError: sent.problem,
+                  sessionId: trace.sessionId,
+                  output
+                },
+                trace,
+                alongside(stored, done, trace, turn, plan, {
+                  incident: spoken.incident,
+                  sent: spoken.rows.length > 0 && sent.status !== "delivery_failed",
+                  isOut: sent.isOut
+                })
+              )
+              yield* milestone.reach("record.after")
+              yield* published(job, claim, status)
+              if (status !== "ok" && status !== "delivery_queued")
+                yield* Effect.logWarning(
+                  `a run did not go well: ${status}${reason === null ? "" : `, ${reason}`}`
+                ).pipe(Effect.annotateLogs({ job: job.id, name: job.name, run: runId(claim.occurrence) }))
+            })
+          const standing = post.standing(spoken.rows, problems)
+          trace.close = Effect.flatMap(standing, close)
           const sent = yield* restore(post.send(spoken.rows, problems, letters.arrived)).pipe(
             Effect.catchAllCause((cause) =>
-              Cause.isInterruptedOnly(cause) ? post.standing(spoken.rows, problems) : Effect.failCause(cause)
+              Cause.isInterruptedOnly(cause)
+                ? standing
+                : Effect.zipRight(
+                    Effect.logError("what became of a run's messages could not be written down", cause),
+                    standing
+                  )
             )
           )
-          const status = verdict.status === "ok" ? sent.status : verdict.status
-          const reason = verdict.reason ?? sent.problem ?? sent.note
-          yield* recorded(
-            claim,
-            {
-              ...verdict,
-              status,
-              reason,
-              deliveryError: sent.problem,
-              sessionId: trace.sessionId,
-              output
-            },
-            trace,
-            alongside(stored, done, trace, turn, plan, {
-              incident: spoken.incident,
-              sent: spoken.rows.length > 0 && sent.status !== "delivery_failed",
-              isOut: sent.isOut
-            })
-          )
-          yield* milestone.reach("record.after")
-          yield* published(job, claim, status)
-          if (status !== "ok" && status !== "delivery_queued")
-            yield* Effect.logWarning(`a run did not go well: ${status}${reason === null ? "" : `, ${reason}`}`).pipe(
-              Effect.annotateLogs({ job: job.id, name: job.name, run: runId(claim.occurrence) })
-            )
+          yield* close(sent)
         })
       )
     })
@@ -313,8 +327,11 @@ const make = Effect.gen(function* () {
   ) => {
     const error = Cause.squash(cause)
     if (error instanceof ClaimLost) return gone(error, trace)
+    const logged = Effect.logError("a run broke", cause).pipe(Effect.annotateLogs({ job: stored.job.id }))
+    // Its words are out: its end is all that is missing, and is written when it can be.
+    if (trace.close !== null) return logged
     return Effect.zipRight(
-      Effect.logError("a run broke", cause).pipe(Effect.annotateLogs({ job: stored.job.id })),
+      logged,
       finish(
         claim,
         stored,
@@ -396,7 +413,7 @@ const make = Effect.gen(function* () {
     )
 
   const run = (claim: FireClaim, control: RunControl): Effect.Effect<void> => {
-    const trace: RunWork.Trace = { sessionId: null, prompt: null, monitor: null, settled: false }
+    const trace: RunWork.Trace = { sessionId: null, prompt: null, monitor: null, settled: false, close: null }
     return Effect.gen(function* () {
       const stored = yield* store.ofRun(claim.job)
       if (stored === null) return

@@ -67,6 +67,8 @@ export interface Trace {
   monitor: MonitorState | null
   /** Its end is recorded, or is somebody else's to record. */
   settled: boolean
+  /** Records its end from its messages as they stand; null until they are written down. */
+  close: Effect.Effect<void, ClaimLost | StateError> | null
 }
 
 const longestTitle = 60

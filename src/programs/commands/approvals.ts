@@ -2,6 +2,7 @@ import * as Args from "@effect/cli/Args"
 import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import { Effect, Layer, Option, Schema } from "effect"
+import { existsSync } from "node:fs"
 import process from "node:process"
 import path from "node:path"
 import * as CommandJudgeLayer from "../../layers/approval/CommandJudge.js"
@@ -15,6 +16,7 @@ import { settled } from "./settled.js"
 import { Ended } from "./failure.js"
 import { lines } from "./explain.js"
 import * as Listed from "./listed.js"
+import { Invocation } from "./invocation.js"
 import { limit } from "./options.js"
 import { answer, brief, moment, plain, table } from "./output.js"
 import { ownerOnly } from "./ownerOnly.js"
@@ -117,6 +119,16 @@ const Verdict = Schema.Struct({
 
 const exitCodes = { allow: null, ask: 10, never: 11 } as const
 
+/** A gateway may listen elsewhere than configured; nobody's rows where the database cannot be read. */
+const gatewayAddresses = Layer.unwrapEffect(
+  Effect.gen(function* () {
+    const { home } = yield* Invocation
+    const { addressesIn } = yield* Effect.promise(() => import("./holder.js"))
+    const file = path.join(home, "state.db")
+    return existsSync(file) ? Layer.catchAll(addressesIn(file), () => Layer.empty) : Layer.empty
+  })
+)
+
 const judge = Command.make(
   "judge",
   {
@@ -139,7 +151,7 @@ const judge = Command.make(
       ])
       const code = exitCodes[verdict.verdict]
       if (code !== null) return yield* new Ended({ code, text: null })
-    }).pipe(Effect.provide(CommandJudgeLayer.layer.pipe(Layer.provide(settled))))
+    }).pipe(Effect.provide(CommandJudgeLayer.layer.pipe(Layer.provide(gatewayAddresses), Layer.provide(settled))))
 ).pipe(Command.withDescription("What a command would meet, without running it: exit code 0 allow, 10 ask, 11 never."))
 
 export const command = Command.make("approvals").pipe(

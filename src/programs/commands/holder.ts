@@ -8,11 +8,13 @@ import * as GatewayLease from "../../layers/sqlite/GatewayLease.js"
 import { GatewayAddresses } from "../../services/operation/GatewayAddress.js"
 import { Invocation } from "./invocation.js"
 
-/** The address that a gateway left in a database that another process may be busy with; fails where it cannot be opened. */
+/** The addresses in a database that another process may be busy with; fails where it cannot be opened. */
+export const addressesIn = (file: string) =>
+  GatewayAddressRow.layer.pipe(Layer.provide(Database.layerReadOnly({ file })))
+
+/** The address that a gateway left there. */
 export const addressIn = (file: string) =>
-  Effect.flatMap(GatewayAddresses, (addresses) => addresses.current).pipe(
-    Effect.provide(GatewayAddressRow.layer.pipe(Layer.provide(Database.layerReadOnly({ file }))))
-  )
+  Effect.flatMap(GatewayAddresses, (addresses) => addresses.current).pipe(Effect.provide(addressesIn(file)))
 
 /** The process of a gateway that holds the home, whether it answers or not; null where none is known to live. */
 export const holder = Effect.gen(function* () {

@@ -90,6 +90,17 @@ const courtesies: ReadonlySet<string> = new Set<Code>([
 
 export const isCourtesy = (code: string): boolean => courtesies.has(code)
 
+/** All that a message is ever answered with: sent once more where it may have been lost (decision 22). */
+const refusals: ReadonlySet<string> = new Set<Code>([
+  "session.suspended",
+  "busy.full",
+  "drain.refused",
+  "limit.reached",
+  "pause.refused"
+])
+
+export const isRefusal = (code: string): boolean => refusals.has(code)
+
 const notice = (code: Code, text: string): Notice => ({ code, text })
 
 const count = (number: number, one: string, many = `${one}s`): string => `${number} ${number === 1 ? one : many}`

@@ -1,8 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, TestClock } from "effect"
+import { Deferred, Effect, Fiber, Layer, TestClock } from "effect"
 import { SendRefused, SendRetryable, SendUncertain } from "../../../src/services/adapter/Adapter.js"
 import * as Notice from "../../../src/services/delivery/Notice.js"
+import * as NotifierLayer from "../../../src/layers/delivery/Notifier.js"
+import { Hints } from "../../../src/services/delivery/Hints.js"
+import { Notifier } from "../../../src/services/delivery/Notifier.js"
 import { Database } from "../../../src/services/state/Database.js"
+import { settingsLayer } from "../support/hands.js"
 import { at, durable, type Life, life, outgoing, type Platform, platform, settle } from "./support.js"
 
 const mark = Notice.replyRecovered().text
@@ -53,6 +57,45 @@ describe("at boot", () => {
       assert.deepStrictEqual(yield* third.delivery.recover, { sent: 0, unknown: 0, resent: 0 })
       assert.lengthOf(chat.posted, 1)
     }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped(
+    "a refusal is the only answer to a message: it is sent once more as an answer is, and what eases is not",
+    () =>
+      Effect.gen(function* () {
+        const chat = platform()
+        const first = yield* life([chat])
+        chat.onSend = hang
+        const paused = { at: 0, reason: null, by: "ada" }
+        const refusals = [
+          Notice.sessionSuspended(),
+          Notice.busyFull({ waiting: 32 }),
+          Notice.drainRefused({ restart: false }),
+          Notice.pauseRefused(paused),
+          Notice.limitReached({ words: "the day's limit" })
+        ]
+        const notices = [...refusals, Notice.busySteered(), Notice.busyQueued({ position: 1 })]
+        const notifier = NotifierLayer.layer.pipe(
+          Layer.provide(
+            Layer.mergeAll(Layer.succeedContext(first.context), Layer.mock(Hints, {}), settingsLayer("/home/ada"))
+          )
+        )
+        yield* Effect.forEach(notices, (notice, index) =>
+          Effect.flatMap(Notifier, ({ tell }) =>
+            tell({ sessionKey: `key-${index}`, address: at(`${index}`), about: "1" }, notice)
+          ).pipe(Effect.provide(notifier), Effect.fork)
+        )
+        yield* settle
+        yield* first.kill
+        chat.onSend = (_message, arrives) => arrives
+        const second = yield* life([chat])
+        assert.deepInclude(yield* second.delivery.recover, { unknown: notices.length, resent: refusals.length })
+        yield* settle
+        assert.sameMembers(
+          chat.posted.map(({ text }) => text),
+          refusals.map(({ text }) => `${mark}\n\n${text}`)
+        )
+      }).pipe(Effect.provide(durable))
   )
 
   it.scoped("what a platform had asked to wait for has not left: it waits on, is sent as it is, and once", () =>

@@ -1,7 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, TestClock } from "effect"
+import { Effect, Exit, TestClock } from "effect"
 import { SendRefused, SendRetryable, SendUncertain } from "../../../src/services/adapter/Adapter.js"
+import { Database } from "../../../src/services/state/Database.js"
+import { StateDiskFull } from "../../../src/services/state/StateError.js"
 import { withWall } from "../support/wallClock.js"
+import * as WriteDoor from "../support/writeDoor.js"
 import { at, durable, life, outgoing, platform, settle } from "./support.js"
 
 const flood = (seconds: number) =>
@@ -291,6 +294,81 @@ describe("what waits", () => {
       chat.onSend = (message, arrives) => (message.address.chatId === "1" ? Effect.never : arrives)
       yield* pass(31)
       assert.deepStrictEqual(texts(chat), ["quick"])
+    }).pipe(Effect.provide(durable))
+  )
+})
+
+describe("a full disk", () => {
+  /** A gateway whose settlements find no room while `disk.full`. */
+  const cramped = (chat: ReturnType<typeof platform>, disk: { full: boolean }) =>
+    Effect.flatMap(Database, (database) =>
+      Effect.provideService(
+        life([chat]),
+        Database,
+        WriteDoor.behind(database, (operation, write) =>
+          Effect.suspend(() =>
+            disk.full && operation === "delivery.settle"
+              ? Effect.fail(new StateDiskFull({ operation, detail: "no room" }))
+              : write
+          )
+        )
+      )
+    )
+
+  it.scoped("is over: what became of a message is written down then, and it is not sent again", () =>
+    Effect.gen(function* () {
+      const chat = platform()
+      const disk = { full: false }
+      const gateway = yield* cramped(chat, disk)
+      yield* gateway.delivery.recover
+      disk.full = true
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(gateway.delivery.deliver(outgoing("1", "here")))))
+      chat.onSend = () => Effect.fail(new SendRefused({ platform: "telegram", detail: "no", code: "forbidden" }))
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(gateway.delivery.deliver(outgoing("2", "nowhere")))))
+      chat.onSend = (_message, arrives) => arrives
+      yield* pass(30)
+      assert.lengthOf(yield* gateway.outbox.inState(["sending"], 10), 2)
+      disk.full = false
+      yield* pass(6)
+      assert.deepStrictEqual(
+        (yield* gateway.outbox.list({ limit: 10 }))
+          .filter(({ text }) => text === "here" || text === "nowhere")
+          .map(({ platformMessageId, state, text }) => [text, state, platformMessageId])
+          .toSorted(),
+        [
+          ["here", "sent", "m1"],
+          ["nowhere", "failed", null]
+        ]
+      )
+      yield* gateway.delivery.deliver(outgoing("1", "and on"))
+      assert.deepStrictEqual(
+        texts(chat).filter((text) => text === "here" || text === "and on"),
+        ["here", "and on"]
+      )
+    }).pipe(Effect.provide(durable))
+  )
+
+  it.scoped("leaves the later parts of a message waiting, which follow once there is room", () =>
+    Effect.gen(function* () {
+      const chat = platform("telegram", { maxMessageLength: 200 })
+      const disk = { full: false }
+      const gateway = yield* cramped(chat, disk)
+      yield* gateway.delivery.recover
+      disk.full = true
+      const text = Array.from({ length: 90 }, (_, index) => `word${index}`).join(" ")
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(gateway.delivery.deliver(outgoing("1", text)))))
+      assert.lengthOf(chat.posted, 1)
+      yield* pass(10)
+      assert.lengthOf(chat.posted, 1)
+      disk.full = false
+      yield* pass(12)
+      assert.strictEqual(
+        texts(chat)
+          .join(" ")
+          .replaceAll(/\s\(\d\/4\)/g, ""),
+        text
+      )
+      assert.lengthOf(yield* gateway.outbox.inState(["pending", "sending", "unknown"], 10), 0)
     }).pipe(Effect.provide(durable))
   )
 })

@@ -1,6 +1,6 @@
 /** Runs through the whole gateway in memory (cron-delivery.md 3; decisions 6, 16, 22; seeds: run context, streak nudge, marker). */
 import { describe, expect, it } from "@effect/vitest"
-import { Clock, Effect, Schedule } from "effect"
+import { Clock, Effect, Layer, Schedule } from "effect"
 import { FileSystem } from "@effect/platform"
 import { SendRefused } from "../../../src/services/adapter/Adapter.js"
 import { Settings } from "../../../src/services/operation/Settings.js"
@@ -9,6 +9,8 @@ import type { JobError } from "../../../src/services/schedule/JobError.js"
 import { type JobDraft, Jobs } from "../../../src/services/schedule/Jobs.js"
 import { type Occurrence, Occurrences } from "../../../src/services/schedule/Occurrence.js"
 import { Database } from "../../../src/services/state/Database.js"
+import { StateDiskFull } from "../../../src/services/state/StateError.js"
+import * as WriteDoor from "../support/writeDoor.js"
 import * as Testing from "../../../src/testing/index.js"
 
 const maker = {
@@ -237,6 +239,44 @@ describe("a run", () => {
       const { requests } = yield* Testing.ScriptedModel
       expect(yield* requests).toHaveLength(1)
     }).pipe(Effect.provide(Testing.gateway({ model: () => Testing.say("[SILENT]") })))
+  )
+
+  it.scopedLive("whose end found no room on the disk is recorded as it went, once there is room", () =>
+    Effect.gen(function* () {
+      let full: boolean | null = null
+      const database = Layer.effect(
+        Database,
+        Effect.map(Database, (real) =>
+          WriteDoor.behind(real, (operation, write) =>
+            Effect.suspend(() => {
+              if (operation === "delivery.settle") full ??= true
+              return full === true ? Effect.fail(new StateDiskFull({ operation, detail: "no room" })) : write
+            })
+          )
+        )
+      ).pipe(Layer.provide(Testing.SqliteInMemory))
+      yield* Effect.gen(function* () {
+        yield* script("job.sh", "echo fine\n")
+        const { job } = yield* make({ script: "job.sh", noAgent: true, name: "cramped" })
+        const jobs = yield* Jobs
+        yield* jobs.runNow("cramped", null)
+        yield* Effect.sleep("20 millis").pipe(Effect.repeat({ until: () => full === true }))
+        yield* Effect.sleep("200 millis")
+        expect(yield* rows("SELECT finished_at FROM occurrences")).toEqual([{ finished_at: null }])
+        full = false
+        const run = yield* endOf(job.id, undefined)
+        expect(["ok", "unknown"]).toContain(run.status)
+        expect(yield* rows("SELECT state FROM incidents")).toEqual([])
+        yield* Effect.retry(
+          Effect.filterOrFail(
+            rows("SELECT state FROM deliveries"),
+            ([row, ...more]) => row?.["state"] === "sent" && more.length === 0
+          ),
+          Schedule.spaced("100 millis").pipe(Schedule.intersect(Schedule.recurs(100)))
+        )
+        expect((yield* sent).map(({ text }) => text)).toEqual(["fine"])
+      }).pipe(Effect.provide(Testing.gateway({ model: () => Testing.say("x"), database })))
+    })
   )
 
   it.scopedLive("tells of each failure, nudges at the third, and starts again after a success", () =>

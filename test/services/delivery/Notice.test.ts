@@ -96,7 +96,15 @@ describe("the catalogue", () => {
     const codes = all.map((notice) => notice.code)
     assert.sameMembers(codes, [...Notice.codes])
     assert.strictEqual(new Set(codes).size, codes.length)
-    const helpers: ReadonlyArray<string> = ["codes", "steered", "steeredBegins", "turnStopped", "isCourtesy", "ofModelProblem"]
+    const helpers: ReadonlyArray<string> = [
+      "codes",
+      "steered",
+      "steeredBegins",
+      "turnStopped",
+      "isCourtesy",
+      "isRefusal",
+      "ofModelProblem"
+    ]
     assert.strictEqual(Object.keys(Notice).filter((name) => !helpers.includes(name)).length, all.length)
     for (const { code, text } of all) {
       assert.match(code, /^[a-z]+(\.[a-z]+)+$/)
