@@ -12,6 +12,7 @@ import * as Signals from "../layers/node/Signals.js"
 import { ApiServer } from "../services/api/ApiServer.js"
 import { Config } from "../services/operation/Config.js"
 import { Drain } from "../services/operation/Drain.js"
+import { GatewayLease } from "../services/operation/GatewayLease.js"
 import { Home } from "../services/operation/Home.js"
 import { Restart } from "../services/operation/Restart.js"
 import { Settings } from "../services/operation/Settings.js"
@@ -51,6 +52,9 @@ export const program = (options: Options) =>
 /** 0: all work ended; 1: some was cut; 75: start me again (contract §2). */
 export type ExitCode = 0 | 1 | 75
 
+/** The home is another gateway's (decision 2). */
+const inUse = 78
+
 /** A gateway that answers. */
 export interface Started {
   readonly url: string
@@ -59,6 +63,19 @@ export interface Started {
   /** What of the configuration is not used, where no log is shown. */
   readonly complaints: ReadonlyArray<string>
 }
+
+/**
+ * Ends the process as a `kill -9` would once the home is another gateway's: what ended in order would be written over
+ * what that one has taken up since.
+ */
+const dispossessed = Effect.gen(function* () {
+  const lease = yield* GatewayLease
+  const { directory } = yield* Home
+  yield* lease.lost
+  yield* Effect.logError(`another gateway has taken ${directory}, as of a gateway that was dead; this one ends at once`)
+  yield* EventLoop.turn
+  yield* Effect.sync(() => process.exit(inUse))
+})
 
 /** Runs the program as `run` does; `late` when something of it was still ending when its time was up. */
 const life = <E, R>(options: Options, ready: (started: Started) => Effect.Effect<void, E, R>) =>
@@ -74,7 +91,10 @@ const life = <E, R>(options: Options, ready: (started: Started) => Effect.Effect
           settings: Context.get(context, Settings),
           complaints: options.terminal ? [] : Context.get(context, Config).issues.map((issue) => issue.text)
         })
-        yield* Effect.raceFirst(Signals.stop, Context.get(context, Restart).due)
+        yield* Effect.raceFirst(
+          Effect.raceFirst(Signals.stop, Context.get(context, Restart).due),
+          Effect.provide(dispossessed, context)
+        )
         return Context.get(context, Drain)
       })
     )

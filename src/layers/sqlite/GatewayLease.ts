@@ -6,7 +6,9 @@ import { Clock, Effect, Layer, Option, Schema } from "effect"
 import { readFileSync, readlinkSync } from "node:fs"
 import process from "node:process"
 import * as Turn from "../../fibers/Turn.js"
+import { GatewayLease } from "../../services/operation/GatewayLease.js"
 import { GatewayLock, HomeInUse } from "../../services/operation/GatewayLock.js"
+import * as SharedMinute from "../../services/operation/SharedMinute.js"
 import { Database, Transaction } from "../../services/state/Database.js"
 import type { StateError } from "../../services/state/StateError.js"
 import * as ProcessTable from "../node/process/ProcessTable.js"
@@ -123,9 +125,26 @@ const make = Effect.gen(function* () {
     )
     .pipe(Effect.catchAll((error) => Effect.logWarning("the hold on the home could not be renewed", error)))
 
+  // A row that is gone was another's, who has given the home back.
+  const isLost = Effect.matchEffect(Effect.provideService(read, Database, database), {
+    onSuccess: (found) => Effect.succeed(found?.owner !== owner),
+    onFailure: (error) => Effect.as(Effect.logWarning("it could not be seen who has the home", error), false)
+  })
+
   yield* Effect.acquireRelease(take, () => release)
   if (ours.began === "") yield* beat.pipe(Effect.delay(beatEvery), Effect.forever, Turn.forkWorker)
+  return GatewayLease.of({
+    // Who was stopped for long, or works on another machine, was not seen to live by the one that took it.
+    lost: Effect.flatMap(SharedMinute.wait, Effect.sleep).pipe(
+      Effect.zipRight(isLost),
+      Effect.repeat({ until: (gone) => gone }),
+      Effect.asVoid
+    )
+  })
 })
 
 /** Held while the layer lives; refuses a home whose gateway lives although the lock was free. */
-export const layer: Layer.Layer<never, HomeInUse | StateError, GatewayLock | Database> = Layer.scopedDiscard(make)
+export const layer: Layer.Layer<GatewayLease, HomeInUse | StateError, GatewayLock | Database> = Layer.scoped(
+  GatewayLease,
+  make
+)

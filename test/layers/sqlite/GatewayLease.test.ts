@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Layer } from "effect"
+import { Effect, Exit, Fiber, Layer, Option, TestClock } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { cpSync, mkdirSync, statSync } from "node:fs"
@@ -7,8 +7,10 @@ import path from "node:path"
 import * as SqliteDatabase from "../../../src/layers/sqlite/Database.js"
 import * as GatewayLease from "../../../src/layers/sqlite/GatewayLease.js"
 import * as ProcessTable from "../../../src/layers/node/process/ProcessTable.js"
+import { GatewayLease as Service } from "../../../src/services/operation/GatewayLease.js"
 import { GatewayLock, HomeInUse } from "../../../src/services/operation/GatewayLock.js"
 import { Database, Transaction } from "../../../src/services/state/Database.js"
+import { settle } from "../delivery/support.js"
 import { folder } from "./temporary.js"
 
 const lock = (home: string) => Layer.succeed(GatewayLock, { home, holdToken: () => Effect.void })
@@ -87,5 +89,27 @@ describe("GatewayLease", () => {
         })
       )
     })
+  )
+
+  it.scoped("who had it sees within a minute that another has taken it, also when that one has gone since", () =>
+    Effect.forEach([`UPDATE leases SET owner = '{}'`, "DELETE FROM leases"], (taken) =>
+      withHome((home) =>
+        Effect.gen(function* () {
+          const database = yield* Database
+          const lease = yield* Service
+          const watching = yield* Effect.fork(lease.lost)
+          const minutes = (count: number) =>
+            Effect.repeatN(Effect.zipRight(TestClock.adjust("1 minutes"), settle), count - 1)
+          yield* minutes(5)
+          assert.isTrue(Option.isNone(yield* Fiber.poll(watching)))
+          yield* database.write(
+            "test",
+            Effect.flatMap(Transaction, (sql) => sql.unsafe(`${taken} WHERE name = 'home'`))
+          )
+          yield* minutes(1)
+          assert.isTrue(Option.isSome(yield* Fiber.poll(watching)))
+        }).pipe(Effect.provide(GatewayLease.layer.pipe(Layer.provide(lock(home)))))
+      )
+    )
   )
 })
