@@ -137,7 +137,11 @@ const make = Effect.gen(function* () {
             })
           ).pipe(
             Effect.retry({ schedule: recordPace, while: ({ _tag }) => _tag !== "ClaimLost" }),
-            Effect.catchAll((error) => Effect.logError("a run stays open until the next start", error))
+            Effect.catchAll((error) =>
+              error._tag === "ClaimLost"
+                ? gone(error, trace)
+                : Effect.logError("a run stays open until the next start", error)
+            )
           )
     )
 
