@@ -73,7 +73,7 @@ const make = Effect.gen(function* () {
   )
 
   const view = (stored: StoredJob, notes: ReadonlyArray<string> = []): JobView => {
-    const { holdUntil, job, remaining, schedule } = stored
+    const { holdUntil, job, remaining, retryAt, schedule } = stored
     const timezone = schedule?.timezone ?? job.timezone ?? settings.timezone
     const meant = schedule ?? ScheduleText.reread(job.schedule, timezone)
     const held = holdUntil !== null && job.nextRunAt !== null && holdUntil > job.nextRunAt ? holdUntil : null
@@ -85,7 +85,13 @@ const make = Effect.gen(function* () {
       words: meant === null ? "" : ScheduleWords.words(meant),
       next: coming.slice(0, remaining ?? shown),
       timezone,
-      notes: held === null ? notes : [...notes, `its provider's limit holds it back until ${localTime(held, timezone)}`]
+      notes: [
+        ...notes,
+        ...(held === null ? [] : [`its provider's limit holds it back until ${localTime(held, timezone)}`]),
+        ...(retryAt === null || job.state === "paused"
+          ? []
+          : [`its last run reached no model and is tried again at ${localTime(retryAt, timezone)}`])
+      ]
     }
   }
 

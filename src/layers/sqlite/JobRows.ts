@@ -37,6 +37,9 @@ const ReadableRule = Schema.transform(Schema.Unknown, Schema.NullOr(Schema.typeS
 
 const Definition = Schema.parseJson(JobDefinition)
 
+const orZero = { decodingFallback: () => Either.right(0) }
+const orNull = { decodingFallback: () => Either.right(null) }
+
 const Row = Schema.Struct({
   number: JobNumber,
   id: JobId,
@@ -58,6 +61,8 @@ const Row = Schema.Struct({
   nextAt: instant,
   remaining: Schema.NullOr(Schema.Int),
   holdUntil: instant,
+  /** Only shown: one that is no time takes nobody's job away. */
+  retryAt: instant.annotations(orNull),
   rule: ReadableRule,
   open: Rows.Flag,
   asked: Rows.Flag,
@@ -69,6 +74,7 @@ const columns = `j.number, j.id, j.definition, j.state, j.state_reason AS stateR
   j.last_status AS lastStatus, j.last_error AS lastError, j.last_delivery_error AS lastDeliveryError, j.completed,
   j.failure_streak AS failureStreak, j.preflight_alerted AS preflightAlerted, j.monitor,
   coalesce(s.remaining, p.remaining) AS remaining, coalesce(s.hold_until, p.hold_until) AS holdUntil,
+  (SELECT min(w.at) FROM wakes AS w WHERE w.job = j.number AND w.kind = 'retry') AS retryAt,
   (SELECT rule FROM schedule_rules WHERE id = coalesce(s.rule, p.rule)) AS rule,
   EXISTS (SELECT 1 FROM occurrences AS o WHERE o.job = j.number AND o.finished_at IS NULL) AS open,
   EXISTS (SELECT 1 FROM wakes AS w WHERE w.job = j.number AND w.kind = 'manual') AS asked,
@@ -123,6 +129,7 @@ const storedOf = (row: typeof Row.Type): StoredJob => {
     schedule: row.rule,
     remaining: row.remaining,
     holdUntil: row.holdUntil,
+    retryAt: row.retryAt,
     open: row.open,
     asked: row.asked,
     begun: row.begun,
@@ -135,8 +142,6 @@ const storedOf = (row: typeof Row.Type): StoredJob => {
 const scheduled = { scheduled: Rows.Flag }
 const one = Rows.first(Schema.Struct({ ...Row.fields, ...scheduled }))
 
-const orZero = { decodingFallback: () => Either.right(0) }
-const orNull = { decodingFallback: () => Either.right(null) }
 const oneSpoilt = Rows.first(
   Schema.Struct({
     ...Row.fields,

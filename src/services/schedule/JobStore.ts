@@ -19,6 +19,8 @@ export interface StoredJob {
   readonly open: boolean
   /** Its provider's limit holds it back until then (epoch milliseconds): what is due before is skipped. */
   readonly holdUntil: number | null
+  /** When what could not be reached is tried again, beside the schedule. */
+  readonly retryAt: number | null
   /** A run was asked for beside the schedule, and no gateway has claimed it yet. */
   readonly asked: boolean
   /** Runs of the schedule that are claimed or under way: they count as completed when they end. */

@@ -105,6 +105,22 @@ describe("a run that reached no model", () => {
     }).pipe(Effect.provide(Testing.gateway({ model: unreachable })))
   )
 
+  it.scoped("says when it is tried again, as long as it is", () =>
+    Effect.gen(function* () {
+      yield* after(0)
+      const jobs = yield* Jobs
+      const again = Effect.map(jobs.find("watched"), ({ notes }) =>
+        notes.filter((note) => note.includes("tried again"))
+      )
+      expect(yield* again).toEqual([expect.stringMatching(/reached no model and is tried again at .*00:0[56]/)])
+      yield* (yield* Database).write(
+        "test",
+        Effect.flatMap(Transaction, (sql) => sql`UPDATE wakes SET at = 'never'`)
+      )
+      expect(yield* again).toEqual([])
+    }).pipe(Effect.provide(Testing.gateway({ model: unreachable })))
+  )
+
   it.scoped("is told of at once and not tried again where that is off", () =>
     Effect.gen(function* () {
       yield* after(6)

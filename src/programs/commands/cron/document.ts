@@ -4,7 +4,8 @@ import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as NodeStream from "@effect/platform-node/NodeStream"
-import { Effect, Schema } from "effect"
+import { Effect, Schema, Stream } from "effect"
+import { Buffer } from "node:buffer"
 import process from "node:process"
 import { JobView } from "../../../services/api/Jobs.js"
 import { Desk, type DeskError } from "../../../services/operation/Desk.js"
@@ -46,8 +47,13 @@ const read = (file: string) =>
         onFailure: (error) => failed(`stdin cannot be read: ${error instanceof Error ? error.message : String(error)}`),
         maxBytes: longest
       })
-    : Effect.flatMap(FileSystem.FileSystem, (fs) => fs.readFileString(file)).pipe(
-        Effect.mapError((error) => unreadable(file, error))
+    : FileSystem.FileSystem.pipe(
+        Effect.flatMap((fs) => Stream.mkString(Stream.decodeText(fs.stream(file, { bytesToRead: longest + 1 })))),
+        Effect.mapError((error) => unreadable(file, error)),
+        Effect.filterOrFail(
+          (text) => Buffer.byteLength(text) <= longest,
+          () => failed(`${file} is longer than ${longest / 1_000_000} MB`)
+        )
       )
 
 const parsed = (file: string, text: string) =>
