@@ -4,8 +4,7 @@ import * as Command from "@effect/cli/Command"
 import * as Options from "@effect/cli/Options"
 import * as FileSystem from "@effect/platform/FileSystem"
 import * as NodeStream from "@effect/platform-node/NodeStream"
-import { Effect, Schema, Stream } from "effect"
-import { Buffer } from "node:buffer"
+import { Effect, Schema } from "effect"
 import process from "node:process"
 import { JobView } from "../../../services/api/Jobs.js"
 import { Desk, type DeskError } from "../../../services/operation/Desk.js"
@@ -40,6 +39,8 @@ export const exported = Command.make(
 ).pipe(Command.withDescription("Writes jobs as YAML to stdout."), Command.provide(desk))
 
 const longest = 10_000_000
+/** What has no end of its own, such as `/dev/zero`; a pipe has. */
+const endless: ReadonlySet<FileSystem.File.Type> = new Set<FileSystem.File.Type>(["CharacterDevice", "BlockDevice"])
 
 const read = (file: string) =>
   file === "-"
@@ -47,13 +48,17 @@ const read = (file: string) =>
         onFailure: (error) => failed(`stdin cannot be read: ${error instanceof Error ? error.message : String(error)}`),
         maxBytes: longest
       })
-    : FileSystem.FileSystem.pipe(
-        Effect.flatMap((fs) => Stream.mkString(Stream.decodeText(fs.stream(file, { bytesToRead: longest + 1 })))),
-        Effect.mapError((error) => unreadable(file, error)),
-        Effect.filterOrFail(
-          (text) => Buffer.byteLength(text) <= longest,
-          () => failed(`${file} is longer than ${longest / 1_000_000} MB`)
-        )
+    : Effect.gen(function* () {
+        const fs = yield* FileSystem.FileSystem
+        const { size, type } = yield* fs.stat(file)
+        if (endless.has(type)) return yield* failed(`${file} is a device, and no file with jobs`)
+        if (size > longest) return yield* failed(`${file} is longer than ${longest / 1e6} MB`)
+        return yield* fs.readFileString(file)
+      }).pipe(
+        Effect.catchTags({
+          BadArgument: (error) => unreadable(file, error),
+          SystemError: (error) => unreadable(file, error)
+        })
       )
 
 const parsed = (file: string, text: string) =>
