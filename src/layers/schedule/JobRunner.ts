@@ -42,8 +42,11 @@ import * as RunWork from "./RunWork.js"
 /** How long a notice may take when the gateway is about to end. */
 const lastWordsBound = "3 seconds"
 
-/** An end that cannot be written down is tried again, in the end every half minute, for so long. */
-const recordPace = Pace.exponential("1 second").pipe(Pace.union(Pace.spaced("30 seconds")), Pace.upTo("1 hour"))
+/** An end that cannot be written down is tried again for a minute, whatever happens, and for an hour unless the gateway stops. */
+const recordSoon = Pace.intersect(Pace.exponential("1 second"), Pace.recurs(6))
+const recordLater = Pace.upTo(Pace.spaced("30 seconds"), "1 hour")
+
+const isNobodyElses = ({ _tag }: ClaimLost | StateError): boolean => _tag !== "ClaimLost"
 
 const make = Effect.gen(function* () {
   const settings = yield* Settings
@@ -119,24 +122,32 @@ const make = Effect.gen(function* () {
       })
     )
 
+  const lastingly = (end: Effect.Effect<void, ClaimLost | StateError>): Effect.Effect<void, ClaimLost | StateError> =>
+    Effect.retry(end, { schedule: recordSoon, while: isNobodyElses }).pipe(
+      Effect.catchAll((error) =>
+        isNobodyElses(error)
+          ? Effect.interruptible(Effect.retry(end, { schedule: recordLater, while: isNobodyElses }))
+          : Effect.fail(error)
+      )
+    )
+
   /** A run whose end was not written would keep its job from running for ever. */
   const lastResort = (claim: FireClaim, trace: RunWork.Trace) =>
     Effect.suspend(() =>
       trace.settled
         ? Effect.void
-        : (
+        : lastingly(
             trace.close ??
-            claims.record(claim, {
-              status: "error",
-              reason: "its end could not be recorded; see the log",
-              error: "its end could not be recorded; see the log",
-              deliveryError: null,
-              streak: "failure",
-              sessionId: trace.sessionId,
-              output: null
-            })
+              claims.record(claim, {
+                status: "error",
+                reason: "its end could not be recorded; see the log",
+                error: "its end could not be recorded; see the log",
+                deliveryError: null,
+                streak: "failure",
+                sessionId: trace.sessionId,
+                output: null
+              })
           ).pipe(
-            Effect.retry({ schedule: recordPace, while: ({ _tag }) => _tag !== "ClaimLost" }),
             Effect.catchAll((error) =>
               error._tag === "ClaimLost"
                 ? gone(error, trace)
