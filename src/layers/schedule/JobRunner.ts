@@ -124,10 +124,8 @@ const make = Effect.gen(function* () {
 
   const lastingly = (end: Effect.Effect<void, ClaimLost | StateError>): Effect.Effect<void, ClaimLost | StateError> =>
     Effect.retry(end, { schedule: recordSoon, while: isNobodyElses }).pipe(
-      Effect.catchAll((error) =>
-        isNobodyElses(error)
-          ? Effect.interruptible(Effect.retry(end, { schedule: recordLater, while: isNobodyElses }))
-          : Effect.fail(error)
+      Effect.catchIf(isNobodyElses, () =>
+        Effect.interruptible(Effect.retry(end, { schedule: recordLater, while: isNobodyElses }))
       )
     )
 
@@ -148,11 +146,8 @@ const make = Effect.gen(function* () {
                 output: null
               })
           ).pipe(
-            Effect.catchAll((error) =>
-              error._tag === "ClaimLost"
-                ? gone(error, trace)
-                : Effect.logError("a run stays open until the next start", error)
-            )
+            Effect.catchTag("ClaimLost", (error) => gone(error, trace)),
+            Effect.catchAll((error) => Effect.logError("a run stays open until the next start", error))
           )
     )
 
